@@ -121,7 +121,7 @@ fn a_parameter_that_there_is_not_chooses_nothing() {
 }
 
 #[test]
-fn all_of_it_is_said_at_once() {
+fn every_flaw_of_a_bundle_is_reported_at_once() {
     let mut data = entry();
     data["postInstall"][0]["name"] = json!("");
     data["preDelete"][0]["manifests"][0]["object"]["kind"] = json!("Secret");

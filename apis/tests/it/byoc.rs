@@ -67,7 +67,7 @@ fn byoc_is_refused_beside_ci_operator_and_immutable() {
 #[case("/installConfigSecretRef", json!({ "name": "config" }), "installConfigSecretRef", NO_INSTALL_CONFIG)]
 #[case("/pullSecretRef/name", json!(""), "pullSecretRef.name", SECRET_RULE)]
 #[case("/credentialsSecretRef", json!(null), "credentialsSecretRef", "is missing: name the Secret with the credentials")]
-fn both_refuse_it(#[case] pointer: &str, #[case] value: Value, #[case] path: &str, #[case] words: &str) {
+fn schema_and_function_refuse_invalid_byoc(#[case] pointer: &str, #[case] value: Value, #[case] path: &str, #[case] words: &str) {
     let wrong = with(pointer, value);
     assert!(create(&claim(wrong.clone())).is_err(), "{wrong}");
     assert_eq!(problems(&wrong), [(path.to_owned(), words.to_owned())]);
@@ -135,13 +135,13 @@ fn beside_a_template_its_secrets_alone_are_judged() {
 #[case("/baseDomain", json!("a b"), "baseDomain")]
 #[case("/credentialsSecretRef/name", json!("My_Secret"), "credentialsSecretRef.name")]
 #[case("/credentialsSecretRef", json!("my-aws"), "credentialsSecretRef.name")]
-fn the_function_refuses_it(#[case] pointer: &str, #[case] value: Value, #[case] path: &str) {
+fn function_refuses_invalid_byoc(#[case] pointer: &str, #[case] value: Value, #[case] path: &str) {
     let found = problems(&with(pointer, value));
     assert_eq!(found.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), [path]);
 }
 
 #[test]
-fn whatever_stands_there_is_judged() {
+fn arbitrary_byoc_never_panics() {
     for block in [json!(null), json!(1), json!([]), json!({}), json!({ "platform": [], "baseDomain": {} })] {
         assert!(!problems(&block).is_empty(), "{block}");
         assert_eq!(selected_cloud(&block), None);

@@ -69,7 +69,7 @@ fn a_time_is_a_go_duration(#[case] text: &str, #[case] seconds: i64) {
 }
 
 #[test]
-fn a_note_is_taken_as_it_is_written_and_no_other_way() {
+fn cleanup_annotation_has_one_form() {
     let at = "2026-03-02T12:00:00.75Z".parse().unwrap();
     assert_eq!(format_since(at), "2026-03-02T12:00:00Z");
     assert_eq!(parse_since(&format_since(at)).map(format_since), Some(format_since(at)));

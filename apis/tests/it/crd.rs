@@ -36,7 +36,7 @@ fn bare(schema: &Value) -> Value {
 }
 
 #[test]
-fn all_that_identifies_it_is_upstreams() {
+fn names_of_the_definition_are_upstreams() {
     let (ours, theirs) = (crd::ephemeral_cluster(), theirs());
     for path in [
         "/apiVersion",
@@ -56,7 +56,7 @@ fn all_that_identifies_it_is_upstreams() {
 }
 
 #[test]
-fn the_spec_is_upstreams_and_the_status_has_all_of_it() {
+fn definition_has_upstreams_spec_and_status() {
     let (ours, theirs) = (crd::ephemeral_cluster(), theirs());
     let (ours, theirs) = (ours.pointer(SCHEMA).unwrap(), theirs.pointer(SCHEMA).unwrap());
     assert_eq!(bare(&ours["properties"]["spec"]), bare(&theirs["properties"]["spec"]));
@@ -154,7 +154,7 @@ fn objects_of_either_controller_are_valid_under_both() {
 }
 
 #[test]
-fn words_that_nobody_writes_are_refused() {
+fn unknown_enum_values_are_refused() {
     let refused = |status: Value| {
         let object = json!({ "metadata": {}, "spec": { "ciOperator": {} }, "status": status });
         !complaints(&crd::ephemeral_cluster(), &object).is_empty()

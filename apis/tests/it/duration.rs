@@ -74,7 +74,7 @@ fn reads_and_writes_as_go_does(#[case] text: &str, #[case] nanos: i64, #[case] c
 #[case("é1h")]
 #[case("1hé")]
 #[case("٣h")]
-fn refuses_what_go_refuses(#[case] text: &str) {
+fn duration_refuses_the_same_as_go(#[case] text: &str) {
     let error = text.parse::<GoDuration>().unwrap_err();
     assert!(error.to_string().contains("is not a duration"), "{error}");
 }
@@ -87,7 +87,7 @@ fn refuses_what_go_refuses(#[case] text: &str) {
 #[case("3000000h")]
 #[case("99999999999999999999999999999999999999999999h")]
 #[case("2562047h47m16.854775808s")]
-fn refuses_what_does_not_fit(#[case] text: &str) {
+fn duration_out_of_range_is_refused(#[case] text: &str) {
     assert!(matches!(text.parse::<GoDuration>(), Err(DurationError::Range(_))));
 }
 
@@ -98,7 +98,7 @@ fn errors_quote_little() {
 }
 
 #[test]
-fn in_json_it_is_a_string() {
+fn duration_is_a_string_in_json() {
     let duration: GoDuration = serde_json::from_str("\"90m\"").unwrap();
     assert_eq!(serde_json::to_string(&duration).unwrap(), "\"1h30m0s\"");
     assert_eq!(duration, GoDuration::from_mins(90));

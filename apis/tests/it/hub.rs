@@ -53,7 +53,7 @@ fn unset_labels_have_defaults() {
 }
 
 #[test]
-fn everything_that_is_said_is_read() {
+fn hub_reads_every_label_and_annotation() {
     let hub = read(
         &[
             ("backend.hypershift", "true"),
@@ -114,7 +114,7 @@ fn unreadable_label_or_annotation_is_named(#[case] labels: &[(&str, &str)], #[ca
 }
 
 #[test]
-fn a_broken_hub_hurts_no_other_and_what_is_none_is_left_alone() {
+fn broken_hub_does_not_affect_others() {
     let stranger = serde_json::from_value(json!({ "metadata": { "name": "other" } })).unwrap();
     let mut no = config("no", &[], &[]);
     no.metadata.labels.insert(format!("{PREFIX}hub"), "false".into());
@@ -176,7 +176,7 @@ fn facts_round_trip() {
 }
 
 #[test]
-fn another_version_is_read_as_far_as_it_goes() {
+fn facts_of_another_version_are_read_in_part() {
     let odd = json!({
         "later": 5, "writtenAt": "2026-01-01T12:00:00Z", "health": { "ready": "yes" }, "capiVersion": 2,
         "backends": { "hypershift": { "clusters": 2.0, "versions": ["4.20", 4], "moods": {} }, "caas": "many" },
@@ -225,7 +225,7 @@ fn aged(age: SignedDuration) -> Facts {
 #[case::other("True", json!({ "metadata": { "name": "x" }, "data": { "facts": full().to_json().unwrap() } }), Some("no facts"))]
 #[case::nothing("True", Value::Null, Some("no facts"))]
 #[case::gone("False", told(&full().to_json().unwrap()), Some("not in sync"))]
-fn facts_are_known_or_it_is_said_why_not(
+fn unknown_facts_have_a_reason(
     #[case] synced: &str,
     #[case] manifest: Value,
     #[case] unknown: Option<&str>,

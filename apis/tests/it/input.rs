@@ -66,7 +66,7 @@ fn settings_of_the_input_are_used() {
 }
 
 #[test]
-fn a_wrong_span_is_an_error_that_quotes_it() {
+fn invalid_duration_is_quoted_in_the_error() {
     for wrong in [json!({ "ttl": "soon" }), json!({ "defaults": { "lifetime": "1d" } })] {
         let error = serde_json::from_value::<Input>(wrong).unwrap_err().to_string();
         assert!(error.contains("is not a duration"), "{error}");

@@ -136,7 +136,7 @@ pub fn any_of(schema: &Value) -> BoxedStrategy<Value> {
 }
 
 #[test]
-fn whatever_upstream_accepts_is_accepted_and_forwarded_as_it_is() {
+fn upstream_specs_are_accepted_and_forwarded_unchanged() {
     let upstream = upstream_spec_schema();
     let upstream_root = json!({ "type": "object", "properties": { "spec": upstream } });
     proptest!(ProptestConfig { rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::with_cases(128) }, |(spec in any_of(&upstream))| {

@@ -58,7 +58,7 @@ fn window(changes: &Value) -> Value {
 #[case(json!({ "credentialsRotation": { "mode": "Drain" }, "claimLifetime": { "default": "4h" }, "hibernateAfter": "90m" }))]
 #[case(window(&json!({})))]
 #[case(window(&json!({ "start": "22:00", "end": "24:00", "days": [] })))]
-fn is_taken(#[case] changes: Value) {
+fn valid_pool_is_accepted(#[case] changes: Value) {
     assert_eq!(judged(&with(&changes), None), Ok(()));
     serde_json::from_value::<TestPlatformClusterPoolSpec>(with(&changes)).unwrap();
 }
@@ -122,7 +122,7 @@ fn the_definition_has_no_claim_and_no_credentials() {
 }
 
 #[test]
-fn annotations_are_read_back_and_what_cannot_be_read_counts_as_absent() {
+fn annotations_round_trip_and_unreadable_fields_count_as_absent() {
     let status = PoolStatus {
         ceiling: Some(Ceiling { size: 1, running_count: Some(0) }),
         refresh: Some(RefreshReport { nonce: "1".into(), remaining: Some(2), ..RefreshReport::default() }),

@@ -223,7 +223,7 @@ fn all_lists_together_are_bounded() {
 
 /// In the namespaces of claims nobody applies anything, before as little as after.
 #[test]
-fn claims_that_bring_credentials_get_none() {
+fn claim_with_tenant_credentials_gets_no_prerequisites() {
     let object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "{name}-x" } });
     for list in ["prerequisites", "preCreate"] {
         let account = |name: &str| json!({ "name": name, "namespace": "testplatform" });
@@ -266,7 +266,7 @@ fn other_backends_know_no_credential_of_a_cloud() {
 
 /// By what the two ends know each other.
 #[test]
-fn an_order_reads_back_and_says_nothing_of_what_is_empty() {
+fn request_round_trips_without_empty_fields() {
     let text = r#"{"cluster":{"group":"cluster.x-k8s.io","kind":"Cluster","name":"demo"},"prerequisites":[{"name":"a","timeout":"10m0s","manifests":[]}]}"#;
     let order: prerequisites::PrerequisiteRequestSpec = serde_json::from_str(text).unwrap();
     assert!(order.pre_create.is_empty());

@@ -27,7 +27,7 @@ fn with(mut spec: Value, path: &str, value: Value) -> Value {
 }
 
 #[test]
-fn exactly_one_block() {
+fn claim_has_exactly_one_block() {
     assert_refused(create(&json!({})), "spec", EXACTLY_ONE_BLOCK);
     assert_refused(create(&json!({ "tearDownCluster": true })), "spec", EXACTLY_ONE_BLOCK);
     assert_refused(create(&json!({ "ciOperator": null })), "spec", EXACTLY_ONE_BLOCK);
@@ -100,7 +100,7 @@ fn wrong_shapes_of_companions_are_refused(#[case] pointer: &str, #[case] value: 
 }
 
 #[test]
-fn a_claim_stays_what_it_is() {
+fn block_of_a_claim_is_immutable() {
     let (built, pooled) = (konflux_default(), pooled());
     assert_refused(update(&built, &pooled), "spec", BLOCK_IMMUTABLE);
     assert_refused(update(&pooled, &built), "spec", BLOCK_IMMUTABLE);

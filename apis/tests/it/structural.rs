@@ -112,7 +112,7 @@ fn the_input_is_structural() {
 
 /// The checker would see what it is there for.
 #[test]
-fn the_checker_finds_what_is_wrong() {
+fn structural_check_finds_violations() {
     for wrong in [
         json!({ "properties": {} }),
         json!({ "type": "object" }),
@@ -166,7 +166,7 @@ fn schema_has_only_keywords_that_crossplane_keeps() {
 }
 
 #[test]
-fn every_object_level_of_ci_operator_keeps_what_it_does_not_know() {
+fn every_level_of_ci_operator_preserves_unknown_fields() {
     fn walk(schema: &Value, path: &str, levels: &mut usize) {
         if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
             *levels += 1;

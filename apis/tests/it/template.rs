@@ -75,7 +75,7 @@ fn read(data: &Value) -> Result<Entry, Vec<EntryFlaw>> {
 }
 
 #[test]
-fn an_entry_of_each_backend_is_typed_by_it() {
+fn entry_is_typed_by_its_backend() {
     for (data, backend) in [
         (hosted(), Backend::HyperShift),
         (topology(), Backend::ClusterApi),
@@ -221,7 +221,7 @@ fn what_is_wrong_is_said_with_its_place(
 #[case(topology(), "/parameters/image", json!({ "target": "imageUUID" }), Some("data.parameters.image.target"))]
 #[case(topology(), "/limits", json!({ "network": ["internal"] }), Some("data.limits.network"))]
 #[case(topology(), "/allowedNodeClasses/x", json!({ "machine": { "worker": "" } }), Some("data.allowedNodeClasses.x.machine"))]
-fn each_backend_has_words_of_its_own(
+fn each_backend_has_its_own_fields(
     #[case] mut data: Value,
     #[case] pointer: &str,
     #[case] value: Value,
@@ -239,7 +239,7 @@ fn each_backend_has_words_of_its_own(
 }
 
 #[test]
-fn everything_that_is_wrong_is_said_at_once() {
+fn every_flaw_of_an_entry_is_reported_at_once() {
     let mut data = hosted();
     data["allowedTenants"] = json!(7);
     data["colour"] = json!("blue");
@@ -351,7 +351,7 @@ fn values_are_judged_whole(#[case] rule: Value, #[case] value: Value, #[case] sa
 }
 
 #[test]
-fn releases_are_chosen_by_what_is_asked_and_held() {
+fn release_follows_from_request_and_current_version() {
     let mut data = hosted();
     let image = |v: &str| json!({ "version": v, "image": format!("quay.io/x:{v}-x86_64") });
     data["releases"] = json!([image("4.19.7"), image("4.20.3"), image("4.20.9"), image("4.21.0-rc.1")]);

@@ -61,7 +61,7 @@ fn credentials_without_a_service_account_report_are_never_published() {
 
 /// Such as by a hub on which only the upstream controller runs. Whoever is to change that is a person, and nobody can use the cluster until then.
 #[test]
-fn a_cluster_of_which_nothing_may_be_taken_up_is_not_paid_for_without_end() {
+fn cluster_without_publishable_credentials_times_out() {
     let mut world = wishing(json!({ "mode": "ServiceAccount" }));
     world.hub_ready();
     says(&mut world, "Admin");
@@ -77,7 +77,7 @@ fn a_cluster_of_which_nothing_may_be_taken_up_is_not_paid_for_without_end() {
 }
 
 #[test]
-fn by_default_it_is_the_admins() {
+fn default_credentials_are_the_admins() {
     for credentials in [json!(null), json!({}), json!({ "mode": "Admin" })] {
         let mut world = wishing(credentials);
         assert_eq!(wish(&world), Value::Null);
@@ -202,7 +202,7 @@ fn pool_cluster_publishes_service_account_credentials_only() {
 
 /// Whatever the provider said before: one that was replaced by an older one, or by the upstream controller, publishes the admin's again.
 #[test]
-fn nor_is_anything_else_once_one_was_given() {
+fn other_credentials_are_not_published_after_the_first() {
     for in_namespace in [false, true] {
         let mut world = World::default();
         if in_namespace {

@@ -108,7 +108,7 @@ async fn serves_without_a_command_and_ends_on_a_signal() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_is_logged_with_who_and_not_with_what() {
+async fn log_line_of_a_call_has_the_name_and_no_content() {
     let serving = Serving::start(&[]);
     let xr = json!({
         "apiVersion": "ci.openshift.org/v1alpha1",

@@ -62,7 +62,7 @@ fn claims_stay_data() {
 
 /// Whatever the oracles let pass, they do look: each sees what it is there for.
 #[test]
-fn the_oracles_see_what_they_are_there_for() {
+fn oracles_find_planted_errors() {
     let now: Timestamp = requests::MADE.parse().unwrap();
     let examples: Vec<_> = examples::load_examples(now).into_iter().map(|(_, asked)| asked).collect();
     let answered = examples.iter().filter_map(request::answered);
@@ -78,7 +78,7 @@ fn asked() -> BTreeMap<String, Value> {
 }
 
 #[test]
-fn a_claim_of_the_corpus_asks_for_each_kind_of_cluster() {
+fn corpus_has_a_claim_for_each_kind_of_cluster() {
     let asked = asked();
     let never: Vec<_> =
         claim::ASKED.iter().map(|of| of.name).filter(|name| !asked.contains_key(*name)).collect();
@@ -123,7 +123,7 @@ fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_reader_is_held_to_what_is_repeated_unknown_or_a_default() {
+fn reader_handles_repeated_unknown_and_default_fields() {
     let (key, one, two) = (field(1, b"a"), field(2, &[0x20, 1]), field(2, &[0x20, 0]));
     let entry = |parts: &[&[u8]]| field(1, &parts.concat());
     let unknown = field(9, b"x");
@@ -155,7 +155,7 @@ fn changed_file_that_breaks_an_oracle_is_reported() {
 }
 
 #[test]
-fn the_same_is_tried_each_time_unless_something_else_is_asked_for() {
+fn trials_are_reproducible_by_default() {
     assert_eq!(Trial::of(20, |_| None), Trial { cases: 20, seed: 1 });
     let told = |name: &str| Some(if name == "PROPTEST_CASES" { "5000" } else { "7" }.to_owned());
     assert_eq!(Trial::of(20, told), Trial { cases: 5000, seed: 7 });

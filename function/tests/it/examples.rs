@@ -147,7 +147,7 @@ fn every_answer_holds_the_invariants() {
 
 /// An answer that was applied and reported back changes nothing and is no news.
 #[test]
-fn an_answer_that_was_carried_out_is_the_last() {
+fn applied_answer_changes_nothing_further() {
     for (name, directory) in examples() {
         let Pass { mut request, mut response, .. } = pass(&name, &directory);
         // A new object has no status yet, which may be reported once; and a deleted object is desired again.

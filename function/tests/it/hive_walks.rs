@@ -184,7 +184,7 @@ fn any_walk_in_a_namespace_takes_one_cluster_at_most_and_ends() {
 /// The same with credentials that are brought along. The model checks that no pool is asked for before they are carried, that nothing is in no
 /// namespace, and that they go after the pool; here, that they go.
 #[test]
-fn any_walk_with_brought_credentials_takes_one_cluster_at_most_and_leaves_nothing() {
+fn any_walk_with_tenant_credentials_takes_one_cluster_at_most_and_leaves_nothing() {
     run_walk(6, brought(), |walk| {
         let mut world = World::with_byoc();
         for what in walk {

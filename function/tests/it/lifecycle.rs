@@ -127,7 +127,7 @@ fn an_empty_password_is_a_value() {
 }
 
 #[test]
-fn a_missing_environment_holds_what_is_new_and_keeps_what_lives() {
+fn missing_environment_blocks_new_claims_and_keeps_live_ones() {
     let mut world = World { environment: None, ..World::default() };
     world.settle();
     assert_eq!(is(&world, "RequestAccepted"), pair("False", "EnvironmentConfigMissing"));
@@ -172,7 +172,7 @@ fn a_flap_after_ready_shows_and_withdraws_nothing() {
 }
 
 #[test]
-fn a_dropped_status_comes_back_the_same() {
+fn dropped_status_is_restored_unchanged() {
     let mut world = World::ready();
     let before = world.status.clone();
     world.advance_time(SignedDuration::from_mins(7));
@@ -194,7 +194,7 @@ fn an_administrators_composite_needs_no_claim() {
 
 /// The incumbent has a text of templates for a tenant that is not there; the hub remembers it.
 #[test]
-fn an_administrators_composite_stays_for_whom_the_incumbent_said() {
+fn composite_of_an_administrator_keeps_its_tenant() {
     let mut world = World { claim: false, ..World::ready() };
     world.settle();
     let tenant = "ephemeralcluster.ci.openshift.io/konflux-tenant";

@@ -228,7 +228,7 @@ proptest! {
 
 /// Who asks is said by Crossplane and by the EnvironmentConfig. The hub authorises by it.
 #[test]
-fn a_claim_cannot_say_that_it_is_another_tenants() {
+fn claim_cannot_claim_another_tenant() {
     let told = |annotations: Value| {
         let mut world = World { annotations, ..World::default() };
         world.pass();
@@ -429,7 +429,7 @@ fn secrets_are_in_connection_details_only() {
 }
 
 #[test]
-fn requirements_do_not_depend_on_what_was_fetched() {
+fn requirements_do_not_depend_on_fetched_objects() {
     let world = World::default();
     let mut request = world.request();
     let asked =
@@ -452,7 +452,7 @@ fn requirements_do_not_depend_on_what_was_fetched() {
 
 /// Core ≤ 2.3 watches nothing of what such a request waits for.
 #[test]
-fn a_request_that_is_held_is_looked_at_every_fifteen_seconds_however_long_answers_count() {
+fn blocked_claim_is_reconciled_every_fifteen_seconds() {
     let mut world = World { environment: None, ..World::default() };
     world.input["ttl"] = json!("1h");
     let ttl = |world: &mut World| world.pass().meta.unwrap().ttl.unwrap().seconds;

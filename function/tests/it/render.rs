@@ -107,7 +107,7 @@ error: cannot read nowhere: No such file or directory (os error 2)
 }
 
 #[test]
-fn broken_yaml_is_told_by_line_and_column_and_what_does_not_fit_by_its_field() {
+fn yaml_errors_have_line_and_column_and_type_errors_their_field() {
     let case = Case::new();
     let twice = case.file("twice.yaml", "apiVersion: v1\nkind: A\nkind: B\n");
     case.render(&[&twice, COMPOSITION]).code(1).stdout_eq(str![]).stderr_eq(str![[r#"
@@ -166,7 +166,7 @@ error: [DIR]/composition.yaml: no pipeline step runs function-testplatform
 }
 
 #[test]
-fn functions_tell_which_steps_are_ours() {
+fn functions_file_names_our_steps() {
     let case = Case::new();
     let function = |name: &str| {
         format!(
@@ -298,7 +298,7 @@ kind: Context
 }
 
 #[test]
-fn the_full_composite_is_the_one_that_the_claim_becomes() {
+fn full_composite_follows_from_the_claim() {
     let output = Case::new().render(&[CLAIM, COMPOSITION, "-e", ENVIRONMENT, "-x"]).code(0);
     let printed = printed(&output);
     let composite = &printed[..printed.find("status:").unwrap()];
@@ -336,7 +336,7 @@ spec:
 }
 
 #[test]
-fn the_xrd_says_what_is_a_claim_of_what() {
+fn xrd_maps_claims_to_composites() {
     const XRD: &str = "package/xrds/xtestplatformclusters.ci.openshift.org.yaml";
     let case = Case::new();
     let args = [CLAIM, COMPOSITION, "-e", ENVIRONMENT, "--xrd", XRD];

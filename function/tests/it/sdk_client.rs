@@ -59,7 +59,7 @@ fn every_request_is_answered_alike_in_both_versions_and_as_in_process() {
 }
 
 #[test]
-fn own_requests_stand_for_what_their_names_say() {
+fn own_requests_match_their_names() {
     let authority = Authority::new("one");
     let server = Server::start(&authority, &[]);
     let cases = [

@@ -120,7 +120,7 @@ async fn plain_text_on_the_tls_port_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_client_that_says_nothing_delays_nobody() {
+async fn silent_client_delays_nobody() {
     let (server, authority, _dir) = encrypted().await;
     let _silent = TcpStream::connect(server.address).await.unwrap();
     timeout(PATIENCE / 4, call_once(&server, &authority, Some(&authority.client()))).await.unwrap().unwrap();
@@ -163,7 +163,7 @@ async fn certificates_are_rotated_without_a_restart() {
 
 /// A kubelet swaps the files of a Secret all at once, and nobody reads three files all at once.
 #[tokio::test]
-async fn certificates_that_change_while_it_starts_are_no_reason_not_to() {
+async fn certificates_that_change_during_start_are_accepted() {
     let dir = tempfile::tempdir().unwrap();
     let authorities = [Authority::new(), Authority::new()];
     let versions = authorities.each_ref().map(|authority| (authority.server(), authority.pem()));
@@ -191,7 +191,7 @@ async fn certificates_that_change_while_it_starts_are_no_reason_not_to() {
 }
 
 #[tokio::test]
-async fn a_request_over_the_limit_is_refused_and_one_below_is_not() {
+async fn request_over_the_limit_is_refused() {
     let mut small = config(Security::Insecure);
     small.max_recv_message_size = 1024 * 1024;
     let server = start(small, function(|_| RunFunctionResponse::default())).await;
@@ -347,7 +347,7 @@ async fn the_end_does_not_wait_for_ever() {
 }
 
 #[tokio::test]
-async fn a_connection_of_age_is_told_to_go_away() {
+async fn old_connection_gets_goaway() {
     let mut aging = config(Security::Insecure);
     aging.max_connection_age = Some(Duration::from_millis(100));
     let server = start(aging, echo()).await;

@@ -34,7 +34,7 @@ fn status_requires_the_observed_version() {
 
 /// provider-kubernetes writes none of these by itself then: each write of an Object wakes core.
 #[test]
-fn objects_are_born_with_what_provider_kubernetes_would_add() {
+fn new_objects_have_the_fields_that_provider_kubernetes_adds() {
     let mut world = World::default();
     world.settle();
     for (name, composed) in &world.objects {

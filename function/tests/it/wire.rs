@@ -59,12 +59,12 @@ fn object() -> impl Strategy<Value = Map<String, Value>> {
 
 proptest! {
     #[test]
-    fn reads_what_prost_types_writes(map in object()) {
+    fn output_of_prost_types_is_readable(map in object()) {
         prop_assert_eq!(to_value(&proto_struct(&map).encode_to_vec()).unwrap(), Value::Object(map));
     }
 
     #[test]
-    fn prost_types_reads_what_is_written(map in object()) {
+    fn prost_types_reads_our_output(map in object()) {
         let bytes = to_struct(&map).unwrap();
         prop_assert_eq!(Struct::decode(bytes.clone()).unwrap(), proto_struct(&map));
         prop_assert_eq!(json_to_struct(&Value::Object(map.clone())).unwrap(), &bytes);

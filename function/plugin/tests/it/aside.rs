@@ -36,7 +36,7 @@ fn fake(arms: &str) -> Fake {
     "error: Error from server (Forbidden): it is forbidden\nYou lack a right"
 )]
 #[case("exit 1", 1, "error: Open https://login.example and enter CODE")]
-fn a_login_is_shown_while_it_is_waited_for(#[case] then: &str, #[case] code: i32, #[case] words: &str) {
+fn login_prompt_is_shown_while_kubectl_waits(#[case] then: &str, #[case] code: i32, #[case] words: &str) {
     let fake = fake(&format!("  get*demo*) forbidden='{FORBIDDEN}'; {LOGIN} {then} ;;"));
     let terminal = Terminal::run(&plugin(&fake, "get demo"), 200, "");
     terminal.until("the prompt", |glass| glass.text().contains(PROMPT));
@@ -84,7 +84,7 @@ fn output_of_a_short_call_is_printed_once() {
 #[rstest]
 #[case("apply*", "may have been applied, and then goes on")]
 #[case("\"get testplatformclusters.ci.openshift.org -ojson\"*", "is Pending, and goes on")]
-fn ctrl_c_after_the_apply_says_what_goes_on(#[case] hangs: &str, #[case] words: &str) {
+fn ctrl_c_after_the_apply_names_the_running_claim(#[case] hangs: &str, #[case] words: &str) {
     let fake = Fake::new(&format!("  {hangs}) : >\"$room/go\"; exec sleep 300 ;;\n{ARMS}"));
     fake.object("claim", &claim("Pending", &[]));
     fake.object("claim.yaml", &claim("", &[]));

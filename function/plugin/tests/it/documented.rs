@@ -15,7 +15,7 @@ fn the_readme_has_every_exit_code() {
 
 /// Each answer leads to an entry that is there.
 #[test]
-fn the_runbook_has_what_is_referred_to() {
+fn runbook_has_every_referenced_section() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let runbook = fs::read_to_string(top.join("RUNBOOK.md")).unwrap();
     let answers = fs::read_to_string(top.join("function/plugin/tests/why.txt")).unwrap();

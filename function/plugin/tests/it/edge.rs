@@ -86,7 +86,7 @@ fn why_uses_the_objects_that_may_be_read() {
 }
 
 #[test]
-fn down_asks_with_the_uid_and_tells_how_it_ended() {
+fn down_uses_the_uid_and_reports_the_result() {
     let arms = format!("{READS}\n  patch*|delete*) ;;\n  *--watch*) cat \"$room/watch\" ;;");
     let fake = Fake::new(&arms);
     fake.object("claim", &ready());
@@ -202,7 +202,7 @@ fn extend_tells_the_new_end() {
 
 /// A connection that was refused once does not repeat a completed change.
 #[test]
-fn extend_looks_again_once_it_has_patched() {
+fn extend_reads_the_claim_again_after_the_patch() {
     let once = "  get*demo*) if [ -f \"$room/patched\" ] && [ ! -f \"$room/refused\" ]; then : >\"$room/refused\"; echo 'connection refused' >&2; exit 1; fi; cat \"$room/claim\" ;;\n  patch*) : >\"$room/patched\"; cp \"$room/after\" \"$room/claim\" ;;";
     let fake = Fake::new(once);
     let mut object = ready();

@@ -72,7 +72,7 @@ fn a_run_that_is_remembered_and_still_there_counts_once() {
 }
 
 #[test]
-fn the_history_stays_small_and_loses_what_is_broken() {
+fn history_is_bounded_and_drops_broken_entries() {
     let many: Vec<String> = (0..300).map(|n| format!("2026-02-01T00:00:00Z\t{n}\tx/y\n")).collect();
     let many = many.concat();
     let text = extend_history(&(many + "broken\n"), &Claim::read(ready(30, "ipi-aws")).unwrap()).unwrap();

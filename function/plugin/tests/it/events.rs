@@ -84,7 +84,7 @@ fn both_forms_of_an_events_time_are_read() {
 
 /// A claim that is ready since 10:40 no longer waits for what kept it at 10:05.
 #[test]
-fn a_warning_from_before_the_phase_is_no_current_one() {
+fn warning_before_the_current_phase_is_outdated() {
     let quota = warning("QuotaExceeded", "1 of 1 clusters", "2026-03-02T10:05:00Z");
     assert_eq!(
         lines(since("Ready", "True"), std::slice::from_ref(&quota)),

@@ -134,7 +134,7 @@ fn a_kubeconfig_is_handed_out_while_passes_fail() {
 
 /// Two claims may come to the same name, and one that is made anew has another cluster.
 #[test]
-fn a_context_that_leads_elsewhere_now_is_told() {
+fn replaced_context_is_reported() {
     let fake = delivered();
     let first = fake.run("kubeconfig demo --merge");
     first.is(0, "Added");

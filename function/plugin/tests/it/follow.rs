@@ -38,7 +38,7 @@ fn watches_end_and_are_opened_again() {
 
 /// Crossplane or the function is stopped: waiting alone helps nobody.
 #[test]
-fn a_claim_that_nobody_processes_is_told() {
+fn unprocessed_claim_is_reported() {
     let fake = fake();
     let untouched = claim("", &[]);
     fake.object("claim", &untouched);
@@ -87,7 +87,7 @@ fn up_exits_as_the_claim_ends() {
 }
 
 #[test]
-fn without_the_right_to_watch_it_gives_up() {
+fn up_without_the_right_to_watch_fails() {
     let fake = Fake::new(&format!("  *--watch*) echo '{FORBIDDEN}' >&2; exit 1 ;;\n{ARMS}"));
     fake.object("claim", &claim("Pending", &[]));
     fake.object("claim.yaml", &claim("", &[]));
@@ -108,7 +108,7 @@ fn an_api_server_that_is_away_is_waited_for() {
 
 /// The cluster is there, whatever becomes of one look at its Secret.
 #[test]
-fn a_secret_is_looked_for_again() {
+fn missing_secret_is_read_again() {
     let once = "  \"get secret\"*) if [ \"$(grep -c '^get secret' \"$room/calls\")\" = 1 ]; then echo 'connection refused' >&2; exit 1; fi; cat \"$room/secret\" ;;";
     let fake = Fake::new(&format!("{once}\n{ARMS}"));
     fake.object("claim", &claim("Pending", &[]));

@@ -27,7 +27,7 @@ fn other_not_found_answers_do_not_mean_a_deleted_claim() {
 }
 
 #[test]
-fn a_claim_is_gone_only_if_that_is_said_of_it() {
+fn claim_is_gone_only_by_an_answer_about_it() {
     let begun = "  apply*) cat \"$room/claim\" ;;\n  \"get secret\"*) cat \"$room/secret\" ;;";
     let once = |words: &str| {
         let first = format!("echo '{words}' >&2; exit 1");

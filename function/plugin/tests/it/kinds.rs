@@ -123,7 +123,7 @@ fn a_kind_that_is_no_longer_served_hides_no_claim() {
 
 /// A claim of a kind that is not there is no claim that was deleted.
 #[test]
-fn a_kind_that_the_cluster_does_not_serve_is_told() {
+fn unserved_kind_is_reported() {
     let fake = fake(READS);
     fake.write("served", "testplatformclusters.ci.openshift.org\n");
     for line in ["why testcluster/demo", "get testcluster/demo"] {

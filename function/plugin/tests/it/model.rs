@@ -54,7 +54,7 @@ fn says(facts: &Facts, words: &str) {
 }
 
 #[test]
-fn a_claim_that_nobody_takes_up() {
+fn unprocessed_claim_has_a_reason() {
     let facts = with(bound(), &[("/spec/resourceRef", Value::Null)]);
     says(&facts, "Crossplane to make a composite: Crossplane does not run");
     let refused =
@@ -201,7 +201,7 @@ fn delivered_credentials_stay_while_passes_fail() {
 
 /// Core shows conditions of before for a moment, beside the status of now.
 #[test]
-fn a_status_that_says_published_is_believed_before_older_conditions() {
+fn published_status_wins_over_older_conditions() {
     let words = "Secret demo-credentials has no kubeconfig yet";
     let old = json!([
         condition("ClusterReady", "False", "WaitingForCredentials", words),
@@ -266,7 +266,7 @@ fn hours(hours: i64) -> GoDuration {
 }
 
 #[test]
-fn a_lifetime_is_added_to_what_is_held() {
+fn extension_adds_to_the_current_lifetime() {
     let of = |status: Value, spec: Value| {
         let facts = with(bound(), &[("/status", status), ("/spec/lifetime", spec)]);
         facts.claim

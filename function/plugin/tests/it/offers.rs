@@ -98,7 +98,7 @@ fn single_offer_lists_all_fields_of_a_claim() {
 }
 
 #[test]
-fn a_claim_is_written_that_up_takes() {
+fn written_claim_is_accepted_by_up() {
     let fake = published();
     let claim = printed(&fake, "offers hosted-kubevirt --claim");
     let name = claim["metadata"]["name"].as_str().unwrap();
@@ -174,7 +174,7 @@ fn each_claim_has_a_name_of_its_own() {
 
 /// `up` reads the output of `offers`, for every offer.
 #[test]
-fn up_applies_what_offers_writes() {
+fn up_applies_the_output_of_offers() {
     let arms = format!("{READS}\n  apply*) cat >\"$room/applied\"; echo '{FORBIDDEN}' >&2; exit 1 ;;");
     let fake = Fake::new(&arms);
     fake.object("offers", &sample());
@@ -210,7 +210,7 @@ fn starter_leaves_fields_of_the_owner_to_fill_in() {
 }
 
 #[test]
-fn names_are_told_apart() {
+fn offers_of_one_name_are_distinguished() {
     let fake = Fake::new(READS);
     let offer = |block: &str| json!({ "name": "demo", "block": block, "cost": 1, "starter": {} });
     fake.object("offers", &of(&json!([offer("template"), offer("clusterClaim")])));

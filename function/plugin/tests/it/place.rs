@@ -52,7 +52,7 @@ fn stays(fake: &Fake, after: &str) {
 }
 
 #[test]
-fn up_stays_where_it_began() {
+fn up_keeps_its_context() {
     let fake = fake(&[&event("ADDED", &claim("Pending", &[])), &event("ADDED", &ready())]);
     let up = fake.run("up claim.yaml");
     // The suggested command repeats the flags of this one, and no more.
@@ -61,7 +61,7 @@ fn up_stays_where_it_began() {
 }
 
 #[test]
-fn down_stays_where_it_began() {
+fn down_keeps_its_context() {
     let tearing = claim("Deprovisioning", &[["ProwJobCompleted", "False", "TearingDown", ""]]);
     let fake = fake(&[&event("ADDED", &tearing), &event("ADDED", &over())]);
     fake.run("down demo --wait --delete").is(0, "is gone (TornDown)").is(0, "is deleted");
@@ -71,7 +71,7 @@ fn down_stays_where_it_began() {
 
 /// Who says which context is meant is not asked, and a cluster from within which it runs has none.
 #[test]
-fn a_context_that_was_given_is_the_one() {
+fn given_context_is_used() {
     let fake = fake(&[&event("ADDED", &over())]);
     fake.run("down demo --wait --context east").is(0, "is gone");
     assert!(!fake.calls().contains("current-context"), "{}", fake.calls());
@@ -128,7 +128,7 @@ fn flags_of_kubectl_that_are_empty_are_not_given() {
 
 /// Nor is a file without a name the person's own.
 #[test]
-fn a_kubeconfig_that_is_not_named_is_the_one_at_home() {
+fn default_kubeconfig_is_in_the_home_directory() {
     let with = "  \"get secret demo-kubeconfig -o go-template={{with\"*) cat \"$room/kubeconfig\" \"$room/owner\" ;;";
     let fake = Fake::new(&format!("{with}\n{ARMS}"));
     fake.object("claim", &ready());

@@ -153,7 +153,7 @@ fn a_kubeconfig_of_another_claim_is_not_handed_out() {
 
 /// Which may pass: the other claim goes, somebody deletes the Secret, or the claim names another.
 #[test]
-fn a_secret_of_another_claim_is_told_and_waited_for() {
+fn secret_of_another_claim_is_reported_and_waited_for() {
     let once = |first: &str| {
         format!(
             "  \"get secret\"*) if [ \"$(grep -c '^get secret' \"$room/calls\")\" -lt 3 ]; then {first}; else cat \"$room/secret\"; fi ;;\n{ARMS}"
@@ -185,7 +185,7 @@ fn a_secret_of_another_claim_is_told_and_waited_for() {
 
 /// The function tells it of a claim that core could not finish. Such a cluster is there, and its Secret is what is looked at.
 #[test]
-fn a_claim_whose_secret_cannot_be_written_says_why() {
+fn unwritable_secret_is_explained() {
     let undelivered = |reason: &str, message: &str| {
         let mut object = claim("Ready", &[]);
         object["status"] = json!({ "phase": "Ready", "credentials": { "state": "Pending" }, "conditions": [
@@ -214,7 +214,7 @@ fn a_claim_whose_secret_cannot_be_written_says_why() {
 
 /// A cluster whose kubeconfig cannot be written is paid for all the same.
 #[test]
-fn a_secret_that_is_in_the_way_is_told_before_anything_is_applied() {
+fn conflicting_secret_is_reported_before_the_apply() {
     for (owner, words) in [
         (Some(OTHERS), Some("is there already and is that of TestPlatformCluster other")),
         (Some("\n\n"), Some("is there already and was not made by Crossplane")),

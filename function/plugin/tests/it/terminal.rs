@@ -188,7 +188,7 @@ fn a_signal_to_the_plugin_alone_ends_kubectl(#[case] redirect: &str, #[case] fil
 
 /// Before anything is asked for nothing is begun that could be told of.
 #[test]
-fn ctrl_c_before_the_apply_ends_it_at_once() {
+fn ctrl_c_before_the_apply_ends_the_program_at_once() {
     let fake = Fake::new("  get*demo*) : >\"$room/go\"; exec sleep 300 ;;");
     fake.object("claim.yaml", &claim("", &[]));
     let mut terminal = Terminal::run(&plugin(&fake, "up claim.yaml"), 80, "");
@@ -248,7 +248,7 @@ fn a_dumb_terminal_gets_lines() {
 #[case(&[("NO_COLOR", "1")], "", false)]
 #[case(&[("TERM", "dumb")], "", false)]
 #[case(&[], ">out 2>err", false)]
-fn colours_are_for_who_wants_them(
+fn colours_follow_the_environment(
     #[case] variables: &[(&str, &str)],
     #[case] redirect: &str,
     #[case] coloured: bool,

@@ -98,7 +98,7 @@ impl Table {
 }
 
 #[test]
-fn a_budget_fails_on_both_sides_and_for_what_is_missing() {
+fn budget_fails_on_both_sides_and_for_missing_rows() {
     let table =
         |value, name: &str| Table::new(["cost"], vec![Row { name: name.to_owned(), values: vec![value] }]);
     let budgets = table(100, "a").read(&table(100, "a").text(0));

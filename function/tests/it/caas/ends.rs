@@ -49,7 +49,7 @@ fn a_teardown_ends_with_the_hosted_cluster() {
 
 /// provider-kubernetes rests up to a minute after it found nothing, and Argo CD makes the cluster meanwhile.
 #[test]
-fn a_hosted_cluster_that_came_after_it_was_last_looked_for_is_found() {
+fn late_hosted_cluster_is_found_at_teardown() {
     let mut world = World::chart_observed();
     world.settle();
     assert!(
@@ -154,7 +154,7 @@ fn a_hosted_cluster_that_does_not_go_blocks() {
 
 /// CaaS does not wait for Argo CD, which may leave it.
 #[test]
-fn a_hosted_cluster_that_nobody_deletes_blocks_too() {
+fn remaining_hosted_cluster_blocks_teardown() {
     let mut world = patient_for_an_hour();
     world.advance_time(minutes(600));
     world.spec["tearDownCluster"] = json!(true);
@@ -177,7 +177,7 @@ fn a_hosted_cluster_that_nobody_deletes_blocks_too() {
 
 /// Where another one has the name of what stood for it nothing is taken away, and nothing made that looks for it.
 #[test]
-fn a_hosted_cluster_of_what_was_replaced_blocks_too() {
+fn hosted_cluster_of_a_replaced_instance_blocks_teardown() {
     let mut world = patient_for_an_hour();
     world.advance_time(minutes(600));
     world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("somebody-elses");

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::caas::{asked, is, minutes};
 
 #[test]
-fn an_instance_is_asked_for_with_all_that_the_catalogue_says() {
+fn instance_has_all_values_of_the_catalogue() {
     let mut world = World::caas_claim();
     world.catalogue_entry("chart")["parameters"]["fips"] = json!({ "type": "boolean", "default": true });
     world.catalogue_entry("chart")["parameters"]["replicas"] =
@@ -88,7 +88,7 @@ fn ready_is_ready_with_its_credentials() {
 
 /// The HostedCluster of a chart is observed where the entry says so, by the uid in its name.
 #[test]
-fn a_hosted_cluster_tells_what_caas_does_not() {
+fn hosted_cluster_adds_to_the_report_of_caas() {
     let mut world = World::chart_observed();
     world.catalogue_entry("chart")["backendRef"]["hostedClusterNamespace"] = json!("hosted");
     world.pass();
@@ -209,7 +209,7 @@ fn refusal_of_the_webhook_is_waited_for(#[case] words: &str, #[case] part: &str)
 
 /// The chart's set-up comes first, and the entry's bundles after it.
 #[test]
-fn bundles_come_after_what_the_chart_sets_up() {
+fn bundles_follow_the_setup_of_the_chart() {
     let mut world = World::caas_claim();
     world.catalogue_entry("chart")["postInstall"] = json!([build_bundle("base", &json!({}))]);
     world.settle();

@@ -73,7 +73,7 @@ fn before_it_is_ready(
 #[case("ClusterSetupDegraded", "", "Following cluster setups are in degraded state", Some(10))]
 #[case("CredentialsFailed", "", "failed to reconcile cluster credentials", None)]
 #[case("Failed", "", "failed to fetch ClusterTemplate", Some(3))]
-fn only_what_lasts_is_final(
+fn only_lasting_failures_are_final(
     #[case] phase: &str,
     #[case] reason: &str,
     #[case] message: &str,
@@ -126,7 +126,7 @@ fn changed_failure_restarts_its_deadline() {
 }
 
 #[test]
-fn each_setup_that_fails_is_told_with_its_words() {
+fn failed_setup_is_reported_with_its_message() {
     let mut world = World::caas_claim();
     world.settle();
     world.report_caas(
@@ -193,7 +193,7 @@ fn once_it_was_ready(#[case] said: Said<'_>, #[case] hosted: Option<(&str, &str,
 }
 
 #[test]
-fn nonsense_in_a_status_costs_nobody_a_cluster() {
+fn nonsense_status_ends_no_cluster() {
     for status in [
         json!(7),
         json!({ "conditions": 7 }),

@@ -32,7 +32,7 @@ fn ready() -> World {
 }
 
 #[test]
-fn the_hub_is_told_first_and_the_cluster_waits() {
+fn prerequisites_are_requested_first_and_the_cluster_waits() {
     let mut world = World::with_prerequisites();
     world.pass();
     assert!(!world.objects.contains_key("topology"));
@@ -77,7 +77,7 @@ fn the_hub_is_told_first_and_the_cluster_waits() {
 }
 
 #[test]
-fn a_cluster_is_asked_for_once_both_are_there() {
+fn cluster_is_requested_once_both_prerequisites_exist() {
     let mut world = World::with_prerequisites();
     world.settle();
     world.report_prerequisite("cloud-credential", &json!({ "state": "Valid", "generation": 0 }));
@@ -118,7 +118,7 @@ fn a_cluster_is_asked_for_once_both_are_there() {
 
 /// Nothing that was set up for one template, or for other parameters, serves another.
 #[test]
-fn no_cluster_is_asked_for_on_what_was_set_up_for_another() {
+fn prerequisites_of_another_cluster_do_not_count() {
     type Change = fn(&mut World);
     let changes: [(&str, Change); 2] = [
         ("a parameter", |world| world.spec["parameters"] = json!({ "cni": "cilium" })),
@@ -154,7 +154,7 @@ fn no_cluster_is_asked_for_on_what_was_set_up_for_another() {
 }
 
 #[test]
-fn an_entry_that_is_away_asks_for_nothing_else() {
+fn missing_entry_requests_nothing_else() {
     let mut world = World::with_prerequisites();
     world.settle();
     let before = world.request_data("prerequisites");
@@ -170,7 +170,7 @@ fn an_entry_that_is_away_asks_for_nothing_else() {
 
 /// The report of a ConfigMap that is being deleted no longer counts.
 #[test]
-fn an_answer_holds_no_longer_than_what_was_answered_in() {
+fn report_counts_only_while_its_config_map_exists() {
     let mut world = World::with_prerequisites();
     world.settle();
     world.complete_prerequisites();
@@ -217,7 +217,7 @@ fn late_prerequisites_fail_the_claim_without_a_cluster() {
 }
 
 #[test]
-fn another_who_asks_and_another_number_are_told_and_nothing_else() {
+fn changed_requester_and_generation_reach_the_request() {
     let mut world = ready();
     let before = world.objects["topology"].object["spec"].clone();
     world.annotations[ours::REQUESTED_BY] = json!("bob@example.com");
@@ -283,7 +283,7 @@ fn prerequisites_are_deleted_after_the_cluster() {
 }
 
 #[test]
-fn a_claim_that_never_got_a_credential_says_why_to_the_end() {
+fn missing_credential_is_explained_to_the_end() {
     let mut world = World::with_prerequisites();
     world.spec["timeouts"] = json!({ "provision": "3h" });
     world.settle();
@@ -324,7 +324,7 @@ fn the_time_for_provisioning_stays_that_of_the_entry_while_that_is_away() {
 
 /// Machines that have the shared credential need it until they are gone.
 #[test]
-fn a_move_to_a_template_with_credentials_takes_none_from_a_cluster_that_has_another() {
+fn move_to_a_template_with_credentials_keeps_the_current_one() {
     let mut world = World::cluster_api_claim();
     let shared = json!([{ "name": "identity", "value": "shared" }]);
     world.catalogue_entry("topology")["backendRef"]["cluster"]["topology"]["variables"] = shared;
@@ -362,7 +362,7 @@ fn lost_prerequisite_of_a_live_cluster_is_not_recreated() {
 }
 
 #[test]
-fn a_cluster_that_was_there_gets_none() {
+fn existing_cluster_gets_no_prerequisites() {
     let mut world = World::topology_ready();
     world.templates = World::with_prerequisites().templates;
     world.settle();
@@ -371,7 +371,7 @@ fn a_cluster_that_was_there_gets_none() {
 }
 
 #[test]
-fn words_in_braces_are_put_into_what_the_entry_says_and_not_into_what_a_claim_says() {
+fn placeholders_are_filled_in_entries_and_not_in_claims() {
     let mut world = World::cluster_api_claim();
     let entry = world.catalogue_entry("topology");
     entry["backendRef"]["cluster"]["topology"]["variables"] =

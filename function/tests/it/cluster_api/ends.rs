@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::cluster_api::{is, minutes};
 
 #[test]
-fn a_teardown_says_what_it_waits_for_and_nothing_is_left() {
+fn teardown_reports_its_step_and_leaves_nothing() {
     let mut world = World::topology_ready();
     world.spec["tearDownCluster"] = json!(true);
     world.settle();

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::cluster_api::{asked, is, minutes, topology, variable};
 
 #[test]
-fn a_cluster_is_asked_for_with_all_that_the_catalogue_says() {
+fn cluster_has_all_values_of_the_catalogue() {
     let mut world = World::cluster_api_claim();
     world.spec["controlPlane"] = json!({ "replicas": 3, "class": "large" });
     world.spec["network"] = json!({

@@ -101,7 +101,7 @@ fn conditions_of_an_earlier_generation_do_not_count() {
 #[case("WorkerMachinesReady", "NotReady", "* Machine pr-404-x: Ready not yet reported", None)]
 #[case("WorkerMachinesReady", "NotReady", "* Machine pr-401-x: Ready not yet reported", None)]
 #[case("WorkerMachinesReady", "NotReady", "* Machine pr-503-x-workers-a: no suitable image", Some(3))]
-fn only_what_does_not_pass_is_final_and_only_once_it_lasted(
+fn only_lasting_terminal_failures_are_final(
     #[case] type_: &str,
     #[case] reason: &str,
     #[case] message: &str,
@@ -173,7 +173,7 @@ fn a_line_that_passes_is_not_final_however_long_the_condition_was_false(#[case] 
 }
 
 #[test]
-fn quota_is_told_by_its_name() {
+fn exceeded_quota_is_named() {
     let mut world = World::cluster_api_claim();
     world.settle();
     world.report_cluster_api(&[(
@@ -244,7 +244,7 @@ fn once_it_was_ready(
 }
 
 #[test]
-fn nonsense_in_a_status_costs_nobody_a_cluster() {
+fn nonsense_status_ends_no_cluster() {
     for status in
         [json!(7), json!({ "conditions": 7 }), json!({ "workers": [], "controlPlane": 1, "conditions": [] })]
     {

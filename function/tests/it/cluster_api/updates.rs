@@ -102,7 +102,7 @@ fn no_way_leads_back_and_none_leaves_a_version_out() {
 
 /// A version by way of which it goes is not in the catalogue any more.
 #[test]
-fn a_way_that_is_lost_is_told_and_the_cluster_stays() {
+fn lost_upgrade_path_is_reported_and_the_cluster_stays() {
     let mut world = World::topology_ready();
     world.report_cluster_api(&[("RollingOut", "True", "RollingOut", "")]);
     world.settle();
@@ -153,7 +153,7 @@ fn refused_at_the_next_version() -> World {
 /// A change that the hub refuses leads nowhere: everything continues from the hub's state of the cluster. `noted`: earlier versions
 /// recorded nothing.
 #[test]
-fn a_version_that_is_refused_can_be_taken_back_or_followed_by_another() {
+fn refused_version_can_be_withdrawn_or_replaced() {
     for noted in [true, false] {
         let mut world = refused_at_the_next_version();
         if !noted {
@@ -185,7 +185,7 @@ fn a_version_that_is_refused_can_be_taken_back_or_followed_by_another() {
 }
 
 #[test]
-fn an_image_that_is_repaired_is_taken_where_the_hub_refuses_the_one_before() {
+fn repaired_image_replaces_a_refused_one() {
     let mut at_once = refused_at_the_next_version();
     // The second of two steps.
     let mut on_the_way = World::topology_ready();
@@ -216,7 +216,7 @@ fn an_image_that_is_repaired_is_taken_where_the_hub_refuses_the_one_before() {
 
 /// Class and variables are those of the template again, although that is switched off by now.
 #[test]
-fn a_move_that_is_refused_can_be_taken_back() {
+fn refused_move_can_be_withdrawn() {
     for status in [true, false] {
         let mut world = World::topology_ready();
         let before = topology(&world).clone();
@@ -288,7 +288,7 @@ fn waiting() -> World {
 
 /// Which template it moves to is not forgotten while it waits.
 #[test]
-fn a_move_waits_for_what_is_under_way() {
+fn move_waits_for_the_change_under_way() {
     let mut world = waiting();
     assert_eq!(topology(&world)["classRef"]["name"], "openstack-v3");
     assert_eq!(release(&world).0, "v1.29.4");

@@ -94,11 +94,11 @@ fn ends_unprepared(world: &mut World) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn any_walk_makes_what_comes_ahead_first_and_takes_it_away_last() {
+fn any_walk_makes_prerequisites_first_and_deletes_them_last() {
     walk_by_template::<Prepared>(4, ends_unprepared);
 }
 
 #[test]
-fn any_walk_in_a_namespace_makes_what_comes_ahead_first_and_takes_it_away_last() {
+fn any_walk_in_a_namespace_makes_prerequisites_first_and_deletes_them_last() {
     walk_by_template_in_namespace::<Prepared>(5, ends_unprepared);
 }

@@ -140,7 +140,7 @@ fn administrators_are_let_in_by_a_role_binding_in_the_pools_namespace() {
 
 /// Core ≤ 2.3 does not watch the other pools.
 #[test]
-fn a_pool_that_is_held_is_looked_at_every_fifteen_seconds_however_long_answers_count() {
+fn blocked_pool_is_reconciled_every_fifteen_seconds() {
     let options = Options { ttl: SignedDuration::from_hours(1) };
     let ttl = |world: &PoolWorld| {
         let answer = run(&world.request(), &options, world.now);

@@ -37,7 +37,7 @@ fn an_edited_pool_shows_which_clusters_are_stale() {
 }
 
 #[test]
-fn a_refresh_lowers_the_size_as_the_hub_asks_and_only_while_it_is_asked_for() {
+fn refresh_lowers_the_size_only_while_requested() {
     let refresh = json!({ "nonce": "1", "strategy": "Recreate", "maxUnavailable": 2 });
     let mut world = made(&json!({ "refresh": refresh }));
     let request = asked(&world);
@@ -114,7 +114,7 @@ fn rotation_by_draining_uses_the_new_credentials_once_no_cluster_is_left() {
 }
 
 #[test]
-fn rotation_by_draining_a_pool_that_somebody_else_scales_says_who_has_to_empty_it() {
+fn draining_rotation_of_an_externally_scaled_pool_names_who_empties_it() {
     let mut world = made(&json!({ "scalingMode": "External", "credentialsRotation": { "mode": "Drain" } }));
     world.change(&json!({ "credentialsRef": { "name": "aws-2" } }));
     world.settle();

@@ -39,7 +39,7 @@ fn the_size_follows_the_schedule_and_the_answer_is_good_until_its_next_boundary(
 }
 
 #[test]
-fn a_schedule_that_cannot_be_used_keeps_what_runs() {
+fn unusable_schedule_keeps_the_running_size() {
     let mut world = made(&by_day());
     let mut broken = by_day();
     let lunch = json!({ "name": "lunch", "days": ["Mon"], "start": "12:00", "end": "13:00", "size": 2 });
@@ -112,7 +112,7 @@ fn externally_scaled_size_is_written_once() {
 
 /// The order matters: left out while it has no other owner, the hub would refuse the pool; written once more, it would undo the other's work.
 #[test]
-fn the_size_is_let_go_of_only_once_it_has_a_second_owner() {
+fn size_is_released_only_with_a_second_owner() {
     let mut world = made(&json!({}));
     world.change(&json!({ "scalingMode": "External", "size": 9 }));
     world.on_the_hub(&json!({ "spec": { "size": 3 } }));
@@ -150,7 +150,7 @@ fn the_size_is_let_go_of_only_once_it_has_a_second_owner() {
 
 /// Hive requires the size of a pool that is made, and whoever scales has nothing to write it to.
 #[test]
-fn a_pool_that_somebody_else_scales_is_made_anew_with_the_size_that_it_had() {
+fn recreated_externally_scaled_pool_keeps_its_size() {
     let mut world = made(&json!({ "scalingMode": "External" }));
     world.on_the_hub(&json!({ "spec": { "size": 7 } }));
     world.settle();
@@ -207,7 +207,7 @@ fn externally_scaled_pool_runs_the_defined_count() {
 }
 
 #[test]
-fn scaling_to_zero_is_said_and_claims_are_still_served() {
+fn scaling_to_zero_is_reported_and_claims_are_served() {
     let mut world = made(&json!({}));
     world.change(&json!({ "size": 0, "runningCount": 0 }));
     world.settle();

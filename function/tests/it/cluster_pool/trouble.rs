@@ -8,7 +8,7 @@ use testplatform_apis::names::ours;
 use crate::cluster_pool::{is, made};
 
 #[test]
-fn a_pool_that_is_drained_is_held_by_its_claims_and_says_by_which() {
+fn drained_pool_names_the_claims_that_hold_it() {
     let mut world = made(&json!({ "admins": [{ "kind": "Group", "name": "team" }] }));
     world.change(&json!({ "drain": true }));
     world.pass();
@@ -55,7 +55,7 @@ fn a_pool_that_is_drained_is_held_by_its_claims_and_says_by_which() {
 
 /// provider-kubernetes tries what an Object says before it deletes: what the hub refuses would never go.
 #[test]
-fn a_pool_whose_last_change_is_refused_drains_as_the_hub_has_it() {
+fn pool_with_a_refused_change_drains_at_the_last_accepted_spec() {
     let invalid = "observe failed: cannot get desired state: cannot dry run SSA: admission webhook \"pools\" denied the request: no such region";
     let unknown = "observe failed: cannot get desired state: cannot dry run SSA: failed: .spec.platform.aws.foo: field not declared in schema";
     for (words, part) in [(invalid, "no such region"), (unknown, "spec.platform.aws.foo")] {
@@ -104,7 +104,7 @@ fn a_pool_whose_last_change_is_refused_drains_as_the_hub_has_it() {
 /// Core reads the composite from a cache, in which the status may be that of before the pool was taken away, or the pass broke off before
 /// it wrote one.
 #[test]
-fn a_pool_that_is_taken_away_is_looked_for_also_if_nobody_noted_it() {
+fn removed_pool_is_searched_without_a_record() {
     let mut world = made(&json!({ "admins": [{ "kind": "Group", "name": "team" }] }));
     let before = (world.status.clone(), world.conditions.clone());
     world.change(&json!({ "drain": true }));
@@ -193,7 +193,7 @@ fn pool_drains_on_although_its_definition_becomes_invalid() {
 
 /// Under its name there may be somebody else's.
 #[test]
-fn a_pool_that_was_never_made_is_not_looked_for() {
+fn never_created_pool_is_not_searched() {
     let mut world = PoolWorld::with(&json!({ "drain": true }));
     world.settle();
     assert_eq!(world.phase(), "Drained");
@@ -201,7 +201,7 @@ fn a_pool_that_was_never_made_is_not_looked_for() {
 }
 
 #[test]
-fn a_pool_that_is_wanted_again_before_it_is_gone_is_made_anew() {
+fn pool_requested_again_in_deletion_is_recreated() {
     let mut world = made(&json!({}));
     world.change(&json!({ "drain": true }));
     world.pass();
@@ -221,7 +221,7 @@ fn a_pool_that_is_wanted_again_before_it_is_gone_is_made_anew() {
 }
 
 #[test]
-fn a_pool_that_somebody_deletes_on_the_hub_is_made_anew() {
+fn pool_deleted_on_the_hub_is_recreated() {
     let mut world = made(&json!({}));
     assert!(world.manifest()["metadata"].get("uid").is_none(), "nothing is pinned");
     world.on_the_hub(&json!({ "metadata": { "deletionTimestamp": world.now } }));
@@ -232,7 +232,7 @@ fn a_pool_that_somebody_deletes_on_the_hub_is_made_anew() {
 }
 
 #[test]
-fn trouble_is_told_with_the_last_failure_that_hive_has_forgotten() {
+fn failure_that_hive_forgot_stays_in_the_report() {
     let mut world = made(&json!({}));
     let failure = json!({
         "clusterDeployment": "aws-420-abcde", "reason": "InsufficientInstances", "message": "quota exceeded",

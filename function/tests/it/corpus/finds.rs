@@ -208,7 +208,7 @@ fn dropped_object_of_a_pool_is_found() {
 }
 
 #[test]
-fn nodes_go_with_the_group_that_nobody_asks_for_any_more() {
+fn nodes_of_a_removed_group_may_go() {
     let without = || asked("hypershift-ready").without("pool-workers");
     is_found(&without(), "pool-workers is dropped while \"Ready\"");
     let asking = |group: &str| {
@@ -225,7 +225,7 @@ fn nodes_go_with_the_group_that_nobody_asks_for_any_more() {
 
 /// The function reads no more than it needs: a note counts also where something else cannot be read.
 #[test]
-fn notes_of_what_is_broken_elsewhere_count() {
+fn records_of_broken_objects_count() {
     let broken = |name: &str, how: fn(&mut Value)| {
         let mut asked = asked("hypershift-ready")
             .without("pool-workers")
@@ -329,7 +329,7 @@ fn dropped_record_of_the_end_is_found() {
 }
 
 #[test]
-fn a_writer_is_taken_away_once_and_that_is_written_down() {
+fn primary_object_is_removed_once_and_recorded() {
     let expired = || asked("hive-expired");
     assert_eq!(expired().finds(), None);
     let forgotten = |credentials: &mut Value| {
@@ -356,7 +356,7 @@ fn a_writer_is_taken_away_once_and_that_is_written_down() {
 
 /// The rules are no stricter than the function is: it ends each of them so, and nothing is found.
 #[test]
-fn an_end_as_the_function_begins_it_is_no_finding() {
+fn regular_teardown_is_no_finding() {
     for (example, how) in ENDING {
         let response = request::answered(&ending(example, how)).unwrap();
         let desired = response.desired.unwrap();
@@ -393,7 +393,7 @@ fn no_example_is_an_excuse_for_an_internal_error() {
 }
 
 #[test]
-fn only_what_is_ours_and_garbled_excuses_one() {
+fn only_a_garbled_object_of_ours_excuses_a_drop() {
     let nowhere = |object: &mut Value| {
         object["spec"]["forProvider"]["manifest"]["metadata"].as_object_mut().unwrap().remove("namespace");
     };

@@ -163,7 +163,7 @@ fn put(object: &mut Value, place: &str, new: Option<Value>) {
 }
 
 #[test]
-fn a_value_is_another_or_left_out() {
+fn changes_replace_or_remove_a_value() {
     let object = json!({ "a/b": { "~c": [1, { "d": 2 }] } });
     assert_eq!(list_pointers(&object), ["/a~1b/~0c/0", "/a~1b/~0c/1/d", "/a~1b/~0c/1", "/a~1b/~0c", "/a~1b"]);
     let after = |place: &str, new: Option<Value>| {

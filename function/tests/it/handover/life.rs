@@ -122,7 +122,7 @@ fn a_lifetime_does_not_end_in_the_pass_that_delivers_the_kubeconfig() {
 #[case::none(None, Some("1h"))]
 #[case::longer(Some("8h"), Some("1h"))]
 #[case::where_there_is_none(Some("8h"), None)]
-fn no_default_of_today_ends_what_is_taken_over(#[case] born: Option<&str>, #[case] today: Option<&str>) {
+fn current_defaults_do_not_shorten_a_taken_cluster(#[case] born: Option<&str>, #[case] today: Option<&str>) {
     let mut pair = Pair::silent(born, today);
     pair.settle();
     let end = pair.giver.status["expiresAt"].clone();
@@ -152,7 +152,7 @@ fn the_end_of_the_cluster_is_the_end_of_both() {
 }
 
 #[test]
-fn a_claim_that_let_go_neither_tears_down_nor_expires() {
+fn released_claim_neither_tears_down_nor_expires() {
     let mut pair = handed();
     pair.giver.spec["tearDownCluster"] = json!(true);
     pair.settle();
@@ -198,7 +198,7 @@ fn transfer_without_taker_is_taken_back() {
 }
 
 #[test]
-fn a_claim_that_goes_before_the_cluster_is_taken_leaves_it_to_the_test_cluster() {
+fn claim_deleted_before_the_transfer_leaves_the_cluster_to_its_taker() {
     let mut pair = Pair::ready();
     pair.settle();
     pair.hand_over();
@@ -280,7 +280,7 @@ fn clusters_of_other_blocks_are_not_handed_over() {
 
 /// Each waits for what the other notes, and nobody tells core of that.
 #[test]
-fn a_pair_in_hand_is_looked_at_every_ten_seconds_however_long_answers_count() {
+fn transfer_is_reconciled_every_ten_seconds() {
     let mut pair = Pair::ready();
     for side in [Side::Giver, Side::Taker] {
         pair.of(side).input["ttl"] = json!("1h");
@@ -314,7 +314,7 @@ fn taker_never_creates_a_cluster() {
 }
 
 #[test]
-fn an_annotation_that_comes_too_late_is_ignored() {
+fn late_transfer_annotation_is_ignored() {
     let mut world = World::default().in_namespace();
     world.settle();
     world.annotations = json!({ ours::TAKE_OVER: NAME });

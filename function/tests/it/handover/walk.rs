@@ -91,7 +91,7 @@ fn ends(mut pair: Pair) -> Result<Pair, TestCaseError> {
 }
 
 #[test]
-fn at_every_moment_at_most_one_may_end_it_and_somebody_can() {
+fn exactly_one_side_may_tear_down_at_every_moment() {
     run_walk(20_261_123, happens(), |taken| {
         let mut pair = Pair::ready();
         for what in taken {
@@ -103,7 +103,7 @@ fn at_every_moment_at_most_one_may_end_it_and_somebody_can() {
 
 /// Walks that begin where the cluster is about to go.
 #[test]
-fn so_it_is_in_the_middle_of_it() {
+fn exactly_one_side_may_tear_down_during_a_transfer() {
     run_walk(20_261_124, (0usize..30, happens()), |taken| {
         let mut pair = Pair::ready();
         pair.settle();

@@ -31,7 +31,7 @@ fn ready() -> World {
 }
 
 #[test]
-fn each_thing_is_made_once_what_it_needs_is_there_and_goes_in_reverse() {
+fn objects_are_created_after_their_dependencies_and_deleted_in_reverse() {
     let mut world = World::with_byoc();
     world.pass();
     let made = |world: &World| world.objects.keys().cloned().collect::<Vec<_>>();
@@ -110,7 +110,7 @@ fn each_thing_is_made_once_what_it_needs_is_there_and_goes_in_reverse() {
 /// Core says who holds the namespace once more where that one goes between what was read and what is written, and takes back nothing of what is not
 /// desired again.
 #[test]
-fn the_namespace_goes_once_nobody_who_is_gone_is_said_to_hold_it() {
+fn namespace_is_deleted_once_nothing_holds_it() {
     let mut world = ready();
     tear_down(&mut world);
     world.hive_is_done();
@@ -212,7 +212,7 @@ fn failed_secret_copy_is_reported_and_recovers() {
 }
 
 #[test]
-fn a_secret_that_goes_later_takes_nothing_from_a_cluster() {
+fn deleted_tenant_secret_changes_no_cluster() {
     let mut world = ready();
     world.report_copies(true, "Carried", "NotFound");
     world.settle();
@@ -253,7 +253,7 @@ fn chosen_offer_stays_when_the_catalogue_changes() {
 
 /// Core could make `credentials` in the first pass and not the namespace; or somebody took away all that was there ahead.
 #[test]
-fn credentials_of_which_nothing_tells_where_they_belong_wait_with_the_claim() {
+fn credentials_without_a_place_keep_the_claim_waiting() {
     type Trouble = fn(&mut World);
     let troubles: [(Trouble, &str); 3] = [
         (|world| world.environment = None, "EnvironmentConfigMissing"),
@@ -317,7 +317,7 @@ fn no_second_home_is_chosen_when_the_first_is_not_known_any_more() {
 }
 
 #[test]
-fn entries_for_brought_credentials_and_pools_are_kept_apart() {
+fn offers_with_tenant_credentials_and_pools_are_separate() {
     // Without byoc: only real pools.
     let mut world = World::with_byoc();
     world.spec.as_object_mut().unwrap().remove("byoc");
@@ -417,7 +417,7 @@ fn a_test_cluster_brings_them_too() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_said_at_once() {
+fn every_error_of_byoc_is_reported_at_once() {
     let refused = |change: fn(&mut World)| {
         let mut world = World::with_byoc();
         change(&mut world);

@@ -9,7 +9,7 @@ use testplatform_apis::names::ours;
 use crate::hive::{assigned, is, manifest, tear_down};
 
 #[test]
-fn torn_down_while_it_waits() {
+fn waiting_claim_is_torn_down() {
     for queued in [false, true] {
         let mut world = World::hive_claim();
         world.settle();
@@ -114,7 +114,7 @@ fn a_teardown_cannot_be_taken_back() {
 
 /// It costs money until somebody helps.
 #[test]
-fn a_cluster_that_the_hub_cannot_destroy_says_why() {
+fn failed_destruction_is_explained() {
     let mut world = World::hive_ready();
     tear_down(&mut world);
     let failure = json!({ "reason": "AuthenticationFailed", "message": "the credentials are not accepted" });
@@ -269,7 +269,7 @@ fn an_object_that_is_gone_is_no_proof() {
 
 /// Another claim of the same name is not ours to end.
 #[test]
-fn a_name_that_is_taken_again_is_an_end() {
+fn reused_name_proves_the_end() {
     let mut world = World::hive_ready();
     tear_down(&mut world);
     world.hive_is_done();
@@ -297,7 +297,7 @@ fn the_end_waits_for_a_hub_that_cannot_be_reached() {
 }
 
 #[test]
-fn our_lifetime_ends_it() {
+fn lifetime_of_the_claim_ends_the_cluster() {
     let mut world = World::hive_claim();
     world.spec["lifetime"] = json!("2h");
     world.settle();

@@ -41,7 +41,7 @@ fn two_transitions_lead_to_ready() {
 }
 
 #[test]
-fn steps_are_told_once_it_takes_longer() {
+fn provisioning_steps_are_reported_after_a_while() {
     let mut world = queued("Installing");
     is(&world, "ClusterAssigned", "Unknown", "AwaitingPool");
     assert_eq!(world.status["message"], "waiting for a cluster of pool hive-pools/aws-420");
@@ -54,7 +54,7 @@ fn steps_are_told_once_it_takes_longer() {
 }
 
 #[test]
-fn obstacles_are_told_at_once() {
+fn obstacles_are_reported_at_once() {
     for supply in ["CapacityBlocked", "PoolMisconfigured", "InventoryExhausted"] {
         let world = queued(supply);
         is(&world, "ClusterAssigned", "False", supply);

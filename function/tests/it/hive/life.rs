@@ -76,7 +76,7 @@ fn from_the_queue_to_ready_and_to_its_end() {
 }
 
 #[test]
-fn the_manifest_says_what_hive_and_the_provider_need_and_nothing_of_theirs() {
+fn manifest_has_the_fields_of_hive_and_provider_alone() {
     let mut world = World::hive_claim();
     world.spec["lifetime"] = json!("4h");
     world.spec["clusterClaim"]["timeout"] = json!("1h");

@@ -8,7 +8,7 @@ use testplatform_apis::names::ours;
 use crate::hive::{assigned, is, manifest, tear_down};
 
 #[test]
-fn vanished_before_bind_is_asked_for_once_more_and_after_it_never() {
+fn vanished_claim_is_recreated_once_before_bind_and_never_after() {
     let mut world = World::hive_claim();
     world.settle();
     world.hive_queues(&json!({}));
@@ -44,7 +44,7 @@ fn vanished_before_bind_is_asked_for_once_more_and_after_it_never() {
 
 /// Both limits and the namespace of the credentials are those of the pool and the hub, and the catalogue is not asked again.
 #[test]
-fn a_lost_writer_is_found_again_with_its_limits() {
+fn lost_primary_object_is_restored_with_its_limits() {
     let lost: [&[&str]; 2] = [&["claim"], &["claim", "credentials"]];
     for own in [None, Some("9h")] {
         for lost in lost {
@@ -82,7 +82,7 @@ fn a_lost_writer_is_found_again_with_its_limits() {
 
 /// Nothing but the kubeconfig in the composite's own Secret is left.
 #[test]
-fn a_cluster_of_which_nobody_knows_where_it_is_needs_an_administrator() {
+fn cluster_of_unknown_place_needs_an_administrator() {
     let mut world = World::hive_ready();
     world.objects.clear();
     world.drop_status();
@@ -100,7 +100,7 @@ fn a_cluster_of_which_nobody_knows_where_it_is_needs_an_administrator() {
 
 /// `credentials` have lost where the cluster is, and nothing else: what they remember beside that stays, or a second cluster would be made.
 #[test]
-fn credentials_that_lost_their_pool_keep_what_else_they_remember() {
+fn credentials_without_their_pool_keep_other_records() {
     let mut world = World::hive_ready();
     world.objects.remove("claim");
     world.drop_status();
@@ -191,7 +191,7 @@ fn a_cluster_deleted_under_its_claim_is_lost_and_the_claim_is_given_back() {
 }
 
 #[test]
-fn a_lost_writer_is_found_again_with_its_cluster() {
+fn lost_primary_object_is_restored_with_its_cluster() {
     for restored in [false, true] {
         for ready in [false, true] {
             let mut world = if ready { World::hive_ready() } else { assigned() };
@@ -228,7 +228,7 @@ fn a_lost_writer_does_not_stop_a_teardown() {
 }
 
 #[test]
-fn a_writer_that_one_pass_did_not_see_changes_nothing() {
+fn primary_object_missing_in_one_pass_changes_nothing() {
     let mut world = World::hive_ready();
     let before = manifest(&world).clone();
     let claim = world.objects.remove("claim").unwrap();

@@ -127,7 +127,7 @@ fn a_limit_that_cannot_be_read_is_not_no_limit() {
 }
 
 #[test]
-fn a_budget_counts_what_clusters_cost() {
+fn budget_counts_the_cost_of_clusters() {
     let mut world = World::hive_claim();
     let catalogue = world.catalogue.as_mut().unwrap();
     catalogue["pools"][0]["cost"] = json!(3);

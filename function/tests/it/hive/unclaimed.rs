@@ -49,7 +49,7 @@ fn installing_cluster_is_destroyed_before_teardown_completes() {
 }
 
 #[test]
-fn so_it_is_at_the_provision_timeout() {
+fn unclaimed_cluster_is_destroyed_at_the_provision_timeout() {
     let mut world = installing();
     world.advance_time(SignedDuration::from_hours(5));
     world.settle();
@@ -74,7 +74,7 @@ fn a_hub_that_is_away_is_waited_for() {
 }
 
 #[test]
-fn neither_a_pass_that_breaks_off_nor_a_restore_lets_it_be_forgotten() {
+fn unclaimed_cluster_survives_aborted_passes_and_restores() {
     let breaks: [fn(&mut World); 5] = [
         |world| world.breaks_off(POOL),
         World::applies_nothing,
@@ -105,7 +105,7 @@ fn neither_a_pass_that_breaks_off_nor_a_restore_lets_it_be_forgotten() {
 }
 
 #[test]
-fn a_cluster_that_was_bound_goes_with_its_claim_and_the_pool_after_it() {
+fn bound_cluster_is_deleted_with_its_claim_before_the_pool() {
     let mut world = installing();
     world.hive_publishes();
     world.settle();

@@ -82,7 +82,7 @@ proptest! {
 
     /// A claim that names its hub gets that one or none. One that insists gets it however full it is.
     #[test]
-    fn a_named_hub_or_none_and_never_none_for_who_insists(
+    fn chosen_hub_is_a_named_one_and_existing_clusters_keep_theirs(
         fleet in Fleet::any(6), which in 0_usize..6, number in 0_u32..1000,
     ) {
         let hubs = fleet.hubs();

@@ -94,7 +94,7 @@ fn the_cluster_is_made_in_a_namespace_of_its_own_once_the_secrets_are_there() {
 }
 
 #[test]
-fn a_key_that_is_not_brought_is_none_of_the_templates() {
+fn missing_tenant_key_is_not_replaced_by_the_templates() {
     let mut world = World::brought_by_template();
     world.catalogue_entry("hosted")["backendRef"]["hostedCluster"]["sshKey"] = json!({ "name": "admins" });
     world.spec["byoc"].as_object_mut().unwrap().remove("sshKeySecretRef");
@@ -118,7 +118,7 @@ fn a_key_that_is_not_brought_is_none_of_the_templates() {
 }
 
 #[test]
-fn the_secrets_outlive_the_cluster_and_go_after_it() {
+fn secret_copies_are_deleted_after_the_cluster() {
     let mut world = ready();
     world.spec["tearDownCluster"] = json!(true);
     world.settle();
@@ -139,7 +139,7 @@ fn the_secrets_outlive_the_cluster_and_go_after_it() {
 }
 
 #[test]
-fn only_the_namespace_is_deleted_of_what_is_brought_along() {
+fn teardown_of_tenant_credentials_deletes_the_namespace_alone() {
     let mut world = ready();
     for part in OF_TEMPLATE {
         let object = &world.objects[part].object;
@@ -257,7 +257,7 @@ fn unsupported_tenant_credential_is_refused_by_name() {
 
 /// Whoever took it out of the claim, past the API server's rules: the cluster that is there has it.
 #[test]
-fn a_cluster_stays_whatever_its_claim_lacks_by_now() {
+fn incomplete_claim_keeps_its_cluster() {
     let mut world = ready();
     let before = OF_TEMPLATE.map(|part| carried(&world, part));
     let cluster = asked(&world).clone();
@@ -348,7 +348,7 @@ fn a_hub_with_a_namespace_of_the_claim_is_not_given_up() {
 }
 
 #[test]
-fn the_namespace_of_a_cluster_that_is_somebody_elses_by_now_is_let_go_of() {
+fn namespace_of_a_foreign_cluster_is_released() {
     let mut world = ready();
     world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("somebody-elses");
     world.settle();

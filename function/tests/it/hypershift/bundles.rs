@@ -31,7 +31,7 @@ fn is_ended_once(world: &mut World) {
 }
 
 #[test]
-fn the_hub_is_told_once_the_cluster_was_seen() {
+fn bundles_are_requested_once_the_cluster_is_observed() {
     let mut world = World::with_bundles();
     world.pass();
     assert!(!world.objects.contains_key("bundles"), "nobody knows yet whose the HostedCluster is");
@@ -93,7 +93,7 @@ fn an_add_on_is_chosen_by_a_parameter_and_stays_chosen() {
 }
 
 #[test]
-fn ready_waits_for_what_is_set_up() {
+fn ready_waits_for_post_install_bundles() {
     let mut world = World::bundled_and_installed();
     assert_eq!(
         (world.phase().as_str(), level(&world, "TemplateApplied")),
@@ -151,7 +151,7 @@ fn late_bundle_is_named_and_may_still_become_ready() {
 }
 
 #[test]
-fn after_ready_only_the_condition_shows_it() {
+fn bundle_failure_after_ready_changes_the_condition_alone() {
     let mut world = applied();
     world.report_bundles(
         &json!({ "state": "SetupFailed", "bundle": "postInstall/base", "object": "ConfigMap default/base" }),
@@ -189,7 +189,7 @@ fn a_catalogue_that_changes_changes_no_cluster() {
 }
 
 #[test]
-fn nodes_stay_until_what_comes_before_the_end_is_done() {
+fn nodes_stay_until_pre_delete_bundles_are_done() {
     let mut world = applied();
     world.undone = true;
     world.spec["tearDownCluster"] = json!(true);
@@ -220,7 +220,7 @@ fn nodes_stay_until_what_comes_before_the_end_is_done() {
 
 /// Core takes away what tells the hub before it notes, or makes, anything else; and what looks on can be lost.
 #[test]
-fn an_end_that_broke_off_still_waits_for_what_comes_before_it() {
+fn aborted_teardown_still_waits_for_pre_delete_bundles() {
     for lost in [false, true] {
         let mut world = applied();
         world.undone = true;
@@ -246,7 +246,7 @@ type Asked = (fn(&mut World), fn(&mut World));
 
 /// A pass that breaks off may leave nothing of an end but what looks on: nobody has noted that one was asked for.
 #[test]
-fn an_end_that_is_taken_back_before_it_is_noted_leaves_the_cluster() {
+fn unrecorded_teardown_can_be_withdrawn() {
     let asked: [Asked; 2] = [
         (|w| w.spec["tearDownCluster"] = json!(true), |w| w.spec["tearDownCluster"] = json!(false)),
         (|w| w.advance_time(minutes(121)), |w| w.spec["lifetime"] = json!("8h")),
@@ -269,7 +269,7 @@ fn an_end_that_is_taken_back_before_it_is_noted_leaves_the_cluster() {
 
 /// Without its Object nobody deletes the ConfigMap, and an end would wait for that for ever.
 #[test]
-fn an_order_whose_object_is_lost_is_taken_away_all_the_same() {
+fn bundle_request_with_a_lost_object_is_deleted() {
     for without_entry in [false, true] {
         let mut world = applied();
         world.objects.remove("bundles");
@@ -305,7 +305,7 @@ fn an_order_whose_object_is_lost_is_taken_away_all_the_same() {
 
 /// A ConfigMap of that name without our label is left alone, and reported.
 #[test]
-fn a_config_map_that_is_not_ours_is_not_taken_away() {
+fn foreign_config_map_is_not_deleted() {
     let mut world = applied();
     world.objects.remove("bundles");
     world.refs.remove("bundles");
@@ -320,7 +320,7 @@ fn a_config_map_that_is_not_ours_is_not_taken_away() {
 /// provider-kubernetes sets its finalizer on the dependencies of an Object once, and never again where that write fails. It takes back core's
 /// substitute as soon as the primary Object is desired in other words.
 #[test]
-fn the_cluster_waits_for_that_whoever_wrote_what_holds_it() {
+fn cluster_waits_for_pre_delete_bundles_of_any_writer() {
     let mut world = World { unreferred: true, ..World::bundled_and_installed() };
     for (name, composed) in &mut world.objects {
         composed.object["metadata"]["uid"] = json!(format!("uid-{name}"));
@@ -354,7 +354,7 @@ fn the_cluster_waits_for_that_whoever_wrote_what_holds_it() {
 }
 
 #[test]
-fn an_end_before_the_hub_was_told_waits_for_nothing() {
+fn teardown_before_the_bundle_request_waits_for_nothing() {
     let mut world = World::with_bundles();
     world.pass();
     world.reconcile_objects();
@@ -367,7 +367,7 @@ fn an_end_before_the_hub_was_told_waits_for_nothing() {
 
 /// Without the rights nothing is done inside the cluster, and nothing keeps its nodes.
 #[test]
-fn a_hub_that_takes_no_config_map_is_told_of_and_keeps_no_nodes() {
+fn refused_bundle_request_is_reported_and_keeps_no_nodes() {
     let mut world = World::with_bundles();
     world.untold = true;
     world.settle();

@@ -31,7 +31,7 @@ fn nodes_go_before_the_cluster_and_nothing_is_left() {
 /// Core takes away, in any order, what is not desired any more, before it does anything else; a conflict ends the pass. So does whoever
 /// deletes the Object by hand.
 #[test]
-fn an_end_that_broke_off_after_the_cluster_goes_on() {
+fn aborted_teardown_continues_after_the_cluster() {
     for by_hand in [false, true] {
         let mut world = World::hosted_ready();
         world.spec["tearDownCluster"] = json!(!by_hand);
@@ -92,7 +92,7 @@ fn nodes_that_do_not_go_block_the_teardown() {
 
 /// A hub that was restored has another HostedCluster under the name, and its NodePools with it.
 #[test]
-fn nodes_of_a_cluster_that_is_somebody_elses_by_now_are_let_go_of() {
+fn nodes_of_a_foreign_cluster_are_released() {
     for torn_down in [false, true] {
         let mut world = World::hosted_ready();
         world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("somebody-elses");
@@ -211,7 +211,7 @@ fn refused_change_is_rolled_back_before_teardown() {
 }
 
 #[test]
-fn a_claim_that_was_not_ready_in_time_ends_whatever_the_hub_refused_last() {
+fn timed_out_claim_ends_despite_a_refused_change() {
     let mut world = World::hypershift_claim();
     world.settle();
     change(&mut world);

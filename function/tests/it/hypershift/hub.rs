@@ -20,7 +20,7 @@ use testplatform_apis::names::ours;
 use crate::hypershift::{is, level, minutes};
 
 #[test]
-fn without_a_hub_a_claim_waits_and_says_why() {
+fn claim_without_a_hub_waits_with_a_reason() {
     let mut world = World::hypershift_claim();
     world.hubs = None;
     world.settle();
@@ -122,7 +122,7 @@ fn before_and_after() -> (World, World) {
 }
 
 #[test]
-fn a_composite_from_before_its_cluster_was_asked_for_gets_no_other_hub() {
+fn outdated_composite_gets_no_other_hub() {
     let (mut before, mut world) = before_and_after();
     // By now it would be made on another one, or be held.
     for hubs in [vec![build_hub("hub-2")], vec![]] {
@@ -152,7 +152,7 @@ fn a_composite_from_before_its_cluster_was_asked_for_gets_no_other_hub() {
 
 /// core does not delete objects without a reference to them: the teardown begins with the next pass.
 #[test]
-fn a_composite_from_before_its_cluster_was_asked_for_does_not_end_it_unseen() {
+fn outdated_composite_does_not_end_its_cluster_unseen() {
     let (mut before, world) = before_and_after();
     before.spec["tearDownCluster"] = json!(true);
     let response = run(&outdated(&before, &world), &Options::default(), world.now);
@@ -222,7 +222,7 @@ fn a_hub_that_was_given_up_is_not_chosen_again_while_any_witness_is_left() {
 
 /// A full hub takes a claim that names it and insists, and no other.
 #[test]
-fn a_full_hub_takes_who_insists() {
+fn full_hub_accepts_a_claim_that_names_it() {
     let mut full = build_hub("hub-1");
     full["metadata"]["annotations"]["testplatform.ci.openshift.org/max-clusters"] = json!("0");
     let with = |hub: Value| {
@@ -244,7 +244,7 @@ fn a_full_hub_takes_who_insists() {
 }
 
 #[test]
-fn a_hub_on_which_something_may_have_been_made_is_kept() {
+fn hub_with_a_possible_cluster_is_kept() {
     let mut world = World::hypershift_claim();
     world.settle();
     world.reachable = false;

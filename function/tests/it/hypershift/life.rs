@@ -9,7 +9,7 @@ use testplatform_apis::{foreign::hypershift::CLEANUP_CLOUD_RESOURCES, names::our
 use crate::hypershift::{asked, group, is, level};
 
 #[test]
-fn the_cluster_is_asked_for_first_and_its_nodes_once_it_was_seen() {
+fn cluster_is_requested_before_its_nodes() {
     let mut world = World::hypershift_claim();
     world.pass();
     let manifest = asked(&world);
@@ -135,7 +135,7 @@ fn without_nodes_only_the_control_plane_counts() {
 }
 
 #[test]
-fn sizes_and_networks_of_the_claim_are_asked_for() {
+fn requested_cluster_has_the_claims_sizes_and_networks() {
     let mut world = World::hypershift_claim();
     world.spec["controlPlane"] = json!({ "replicas": 1 });
     world.spec["network"] = json!({ "podCIDR": "10.8.0.0/14" });

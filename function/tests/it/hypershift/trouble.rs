@@ -19,7 +19,7 @@ use crate::hypershift::{is, level, minutes};
 #[case("SupportedVersionSkew", "False", "Unsupported", false)]
 #[case("InfrastructureReady", "False", "Waiting", false)]
 #[case("Degraded", "True", "Unavailable", false)]
-fn only_what_does_not_pass_by_itself_is_final_and_only_once_it_lasted(
+fn only_lasting_terminal_failures_are_final(
     #[case] type_: &str,
     #[case] status: &str,
     #[case] reason: &str,
@@ -166,7 +166,7 @@ fn an_image_that_could_not_be_fetched_is_not_invalid() {
 }
 
 #[test]
-fn a_group_that_cannot_be_fails_the_claim_and_one_that_merely_does_not_scale_does_not() {
+fn invalid_group_fails_the_claim_and_unscaled_one_does_not() {
     for (reason, phase) in [("ValidationFailed", "Failed"), ("AsExpected", "Provisioning")] {
         let mut world = World::hypershift_claim();
         world.settle();
@@ -211,7 +211,7 @@ fn lasting_failure_degrades_a_ready_cluster_and_never_fails_it() {
 }
 
 #[test]
-fn nonsense_in_a_status_costs_nobody_a_cluster() {
+fn nonsense_status_ends_no_cluster() {
     for status in [json!(7), json!({ "conditions": 7 }), json!({ "version": [], "conditions": [] })] {
         let mut world = World::hosted_ready();
         world.remote.as_mut().unwrap()["status"] = status;

@@ -80,7 +80,7 @@ fn no_way_leads_back_and_none_leaves_a_version_out() {
 
 /// One whose image HyperShift cannot use it does not begin with, and nothing but another release helps.
 #[test]
-fn a_release_that_is_refused_can_be_taken_back_or_followed_by_another() {
+fn refused_release_can_be_withdrawn_or_replaced() {
     let by_hypershift = |w: &mut World| w.hypershift_rejects_the_image();
     let by_the_hub = |w: &mut World| {
         w.fixed.insert("/release".into());
@@ -130,7 +130,7 @@ fn a_release_that_is_refused_can_be_taken_back_or_followed_by_another() {
 
 /// The last accepted release is no way back where the record of its groups cannot be read: nodes that the template no longer has would go.
 #[test]
-fn a_release_that_is_refused_is_taken_back_without_a_node_gone() {
+fn withdrawn_release_keeps_every_node() {
     let mut world = World::hosted_ready();
     world.fixed.insert("/release".into());
     world.spec["version"] = json!("4.20.9");
@@ -149,7 +149,7 @@ fn a_release_that_is_refused_is_taken_back_without_a_node_gone() {
 
 /// The hub refuses the release of the other template, or HyperShift refuses its image.
 #[test]
-fn a_move_that_is_refused_can_be_taken_back_or_repaired() {
+fn refused_move_can_be_withdrawn_or_repaired() {
     for by_the_hub in [false, true] {
         let refused = || {
             let mut world = World::hosted_ready();
@@ -349,7 +349,7 @@ fn labels_and_taints_of_a_group_change_beside_those_of_the_catalogue() {
 /// The record of a group cannot be read: its class, while the catalogue's class differs by now, or its values from
 /// the catalogue.
 #[test]
-fn nodes_of_which_what_is_noted_is_lost_stay_as_they_are() {
+fn nodes_with_lost_records_stay() {
     for (lost, damaged) in [(ours::NODE_CLASS, None), (ours::NODE_BASE, Some("{"))] {
         let mut world = World::hypershift_claim();
         world.catalogue_entry("hosted")["backendRef"]["nodePool"] = json!({

@@ -49,7 +49,7 @@ fn ready() -> World {
 
 /// Two claims with one name in `writeConnectionSecretToRef`, a Secret that somebody made, a quota that is used up.
 #[test]
-fn a_secret_that_core_cannot_write_is_told() {
+fn unwritable_claim_secret_is_reported() {
     for (words, reason, told) in [
         (CONTROLLED, "SecretTaken", "not this claim's"),
         (UNCONTROLLED, "SecretTaken", "not this claim's"),
@@ -100,7 +100,7 @@ fn a_secret_that_was_written_before_leaves_the_cluster_ready() {
 
 /// Core asks twice where something is required. So it is only while there may be something to see.
 #[test]
-fn the_claim_is_looked_at_for_two_minutes_after_it_was_published() {
+fn claim_is_checked_for_two_minutes_after_publication() {
     let mut world = ready();
     assert!(!asks_for_the_claim(&mut world), "nothing was published yet");
     while is(&world, "CredentialsPublished").0 != "True" {

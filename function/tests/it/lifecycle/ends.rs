@@ -43,7 +43,7 @@ fn torn_down_between_request_and_observation() {
 }
 
 #[test]
-fn a_hub_that_cannot_be_told_of_the_teardown_is_named() {
+fn unreachable_hub_of_a_teardown_is_named() {
     let mut world = World::ready();
     world.reachable = false;
     world.spec["tearDownCluster"] = json!(true);
@@ -124,7 +124,7 @@ fn a_failed_job_is_failed_for_good() {
 }
 
 #[test]
-fn a_refused_request_is_failed_and_says_why() {
+fn refused_request_is_failed_with_a_reason() {
     let mut world = World::default();
     world.settle();
     world.report_phase(

@@ -184,7 +184,7 @@ fn lifetimes_are_clamped_and_defaults_come_only_at_birth() {
 
 /// `credentials` remember it too. A cluster that was promised an end would have none, or a later one.
 #[test]
-fn a_note_that_cannot_be_read_hides_no_good_one() {
+fn unreadable_annotation_hides_no_valid_one() {
     for hive in [false, true] {
         let mut world = if hive { World::hive_claim() } else { World::default() };
         world.input["defaults"] = json!({ "lifetime": "4h" });
@@ -221,7 +221,7 @@ fn a_note_that_cannot_be_read_hides_no_good_one() {
 
 /// The hub set the time of its job at birth. The provider ends nothing before its lifetime, but the job may.
 #[test]
-fn a_lifetime_that_the_hub_was_told_of_too_late_is_remarked_on() {
+fn late_lifetime_on_the_hub_is_reported() {
     let mut world = World::ready();
     let key = "testplatform.ci.openshift.org/credentials-revision";
     world.remote.as_mut().unwrap()["metadata"]["annotations"][key] = json!("42");
@@ -252,7 +252,7 @@ fn a_lifetime_that_the_hub_was_told_of_too_late_is_remarked_on() {
 }
 
 #[test]
-fn late_is_said_after_the_estimate_and_only_with_a_table() {
+fn delay_is_reported_after_the_estimate_and_only_with_a_table() {
     let environment = json!({ "clusterName": "c", "provisionP90": { "ipi-aws": "45m", "broken": 5 } });
     let mut world = World { environment: Some(environment), ..World::default() };
     world.settle();

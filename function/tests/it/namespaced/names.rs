@@ -36,7 +36,7 @@ fn named(name: &str, namespace: &str, uid: &str) -> String {
 
 /// Nor does a composite that follows another of its name meet what that one leaves behind.
 #[test]
-fn two_of_one_name_in_two_namespaces_have_two_clusters() {
+fn namesakes_in_two_namespaces_have_two_clusters() {
     let one = named("demo", "team-a", "1");
     assert!(one.starts_with("demo-") && one.len() == "demo-".len() + 8, "{one}");
     assert_ne!(one, named("demo", "team-b", "2"));

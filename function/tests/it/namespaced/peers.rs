@@ -60,7 +60,7 @@ fn a_namesake_elsewhere_is_no_less_a_peer() {
 
 /// A kind that core does not know fails the whole pass: the other is asked for only where the input says that it is there.
 #[test]
-fn each_asks_for_its_own_and_for_the_other_where_that_is() {
+fn each_kind_requires_peers_of_both_kinds() {
     let asked = |world: &World| -> Vec<(String, String)> {
         let answer = function_testplatform::run(
             &world.request(),

@@ -122,7 +122,7 @@ fn secret_taken_by_somebody_else_is_reported() {
 
 /// It is the tenant's own: they may delete it, and write what they like into it.
 #[test]
-fn whatever_the_tenant_writes_into_it_the_answer_holds() {
+fn arbitrary_content_of_the_secret_keeps_the_answer_valid() {
     let mut world = World::default().in_namespace();
     world.settle();
     world.hub_ready();

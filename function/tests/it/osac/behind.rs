@@ -36,7 +36,7 @@ fn lasting_failure_degrades_a_ready_cluster_and_never_fails_it(
 }
 
 #[test]
-fn before_it_is_ready_the_live_word_counts() {
+fn live_report_counts_before_ready() {
     let mut world = World::osac_claim();
     world.settle();
     world.osac_makes();
@@ -102,7 +102,7 @@ fn unobservable_hosted_cluster_changes_nothing(#[case] gone: bool) {
 
 /// Groups of one class share a NodePool; each is asked for, and they are shown as what they are.
 #[test]
-fn groups_of_one_class_are_one() {
+fn groups_of_one_class_are_merged() {
     let mut world = World::osac_claim();
     world.spec["nodeGroups"] = json!([
         { "name": "a", "class": "metal", "count": 1 }, { "name": "b", "class": "bare", "count": 2 },

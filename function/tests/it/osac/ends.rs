@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::osac::is;
 
 #[test]
-fn a_teardown_says_what_it_waits_for_and_nothing_is_left() {
+fn teardown_reports_its_step_and_leaves_nothing() {
     let mut world = World::order_ready();
     world.spec["tearDownCluster"] = json!(true);
     world.settle();

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::osac::{asked, is, minutes, noted};
 
 #[test]
-fn an_order_says_all_that_is_asked_for() {
+fn order_has_all_requested_values() {
     let mut world = World::osac_claim();
     world.spec["network"] = json!({ "podCIDR": "10.8.0.0/14", "serviceCIDR": "172.20.0.0/16" });
     world.spec["parameters"] = json!({ "sizes": [1, 2] });

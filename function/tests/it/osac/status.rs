@@ -61,7 +61,7 @@ fn ready_by_hand_is_ready_also_where_nothing_may_be_watched() {
 #[case::another_spec("Succeeded", "other", "Provisioning")]
 #[case::running("Running", "", "Provisioning")]
 #[case::done("Succeeded", "", "Ready")]
-fn the_job_counts_that_is_for_the_spec_as_it_is(
+fn job_of_the_current_spec_counts(
     #[case] state: &str,
     #[case] config: &str,
     #[case] phase: &str,
@@ -140,7 +140,7 @@ fn failures_at_another_spec_are_others() {
 }
 
 #[test]
-fn storage_is_shown_and_waited_for_by_nobody() {
+fn storage_is_shown_and_not_waited_for() {
     let mut world = World::order_ready();
     assert!(!world.conditions.contains_key("StorageReady"));
     world.report_osac("Ready", &["ClusterStorageReady"]);
@@ -180,7 +180,7 @@ fn unmanaged_order_is_reported(#[case] state: &str, #[case] step: &str) {
 }
 
 #[test]
-fn nonsense_in_a_status_costs_nobody_a_cluster() {
+fn nonsense_status_ends_no_cluster() {
     for status in [
         json!(7),
         json!({ "conditions": 7 }),

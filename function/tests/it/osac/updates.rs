@@ -121,7 +121,7 @@ fn change_waits_for_the_running_job() {
 
 /// The job has done its work as soon as the release is asked for, and the cluster does not have it by then.
 #[test]
-fn a_version_is_applied_once_the_cluster_has_it() {
+fn version_is_applied_once_the_cluster_reports_it() {
     let mut world = World::order_ready();
     world.spec["version"] = json!("4.20.9");
     world.settle();
@@ -163,7 +163,7 @@ fn a_catalogue_that_changes_changes_no_cluster() {
 
 /// The meaning of node classes at the time of the request is remembered without the primary Object, and after a class is withdrawn.
 #[test]
-fn nodes_of_an_order_stay_what_they_were_asked_for_as() {
+fn nodes_of_an_order_keep_their_class() {
     let losses: [fn(&mut World); 3] = [
         |world| {
             world.objects.remove("order");
@@ -241,7 +241,7 @@ fn change_refused_by_the_hub_is_reported_without_loss() {
 
 /// Nothing of what was asked for in vain stays, and an image that is repaired is taken.
 #[test]
-fn a_change_that_is_refused_can_be_taken_back_or_repaired() {
+fn refused_change_can_be_withdrawn_or_repaired() {
     let refused = || {
         let mut world = World::order_ready();
         world.fixed.insert("/releaseImage".into());

@@ -9,7 +9,7 @@ use crate::recovery::told_to_end;
 
 /// The owner may have taken the wish back meanwhile, or asked for a longer life: an end that was begun is not taken back.
 #[test]
-fn a_teardown_stays_asked_for_whatever_one_pass_did_not_see() {
+fn requested_teardown_survives_an_incomplete_pass() {
     let lose: [fn(&mut World); 2] = [
         // It is there, and its writer is as well.
         |world| world.refs.clear(),
@@ -77,7 +77,7 @@ fn third_attempt_never_happens_after_lost_records() {
 
 /// Caches lag, each on its own: what status and `credentials` tell of the second try is no sign that it vanished too.
 #[test]
-fn a_second_try_survives_a_writer_of_before_it() {
+fn second_attempt_survives_an_earlier_primary_object() {
     for both in [false, true] {
         let mut world = World::default();
         world.settle();
@@ -99,7 +99,7 @@ fn a_second_try_survives_a_writer_of_before_it() {
 
 /// Such as one that was restored, as an administrator may be told to do, from a backup of before its remote object was first seen.
 #[test]
-fn a_writer_that_forgot_which_one_is_its_own_makes_no_second_one() {
+fn primary_object_without_uid_creates_no_second_cluster() {
     for world in [World::ready(), World::hive_ready(), World::hosted_ready()] {
         for (gone, looked, restored) in [
             (true, false, false),

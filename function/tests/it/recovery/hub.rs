@@ -8,7 +8,7 @@ use testplatform_apis::names::ours;
 use crate::recovery::{is, provisioning, told_to_end};
 
 #[test]
-fn a_refused_request_that_runs_after_all_is_told_to_end() {
+fn refused_request_that_runs_is_torn_down() {
     let mut world = World::default();
     world.settle();
     let refused = ("ProwJobCreating", "False", "EphemeralClusterValidationFailure", "no such profile");
@@ -27,7 +27,7 @@ fn a_refused_request_that_runs_after_all_is_told_to_end() {
 }
 
 #[test]
-fn jobs_behind_a_refusal_are_told_to_end() {
+fn jobs_behind_a_refusal_are_torn_down() {
     let mut world = World::default();
     world.settle();
     world.report_phase("Failed", &[("ProwJobCreating", "False", "TooManyProwJobsBound", "a bug")]);
@@ -38,7 +38,7 @@ fn jobs_behind_a_refusal_are_told_to_end() {
 
 /// The hub quotes what the tenant wrote.
 #[test]
-fn a_tenants_words_are_no_loss() {
+fn tenant_text_is_no_loss() {
     for quoted in [
         "uid mismatch: the provided object specified uid a, and no existing object was found",
         "metadata.uid: Invalid value: \"a\": field is immutable",
@@ -95,7 +95,7 @@ fn ambiguous_create_is_torn_down_and_not_repeated() {
 }
 
 #[test]
-fn ready_in_time_is_ready_however_late_it_is_seen() {
+fn cluster_ready_in_time_is_ready_when_observed_late() {
     let mut world = provisioning();
     world.advance_time(SignedDuration::from_mins(210));
     world.hub_ready();

@@ -84,7 +84,7 @@ fn a_held_claim_follows_the_input() {
 }
 
 #[test]
-fn a_kubeconfig_that_never_comes_is_a_timeout_all_the_same() {
+fn missing_kubeconfig_times_out() {
     let mut world = provisioning();
     world.hub_ready();
     world.secrets.clear();
@@ -133,7 +133,7 @@ fn a_secret_that_may_not_be_read_is_a_timeout_after_an_hour() {
 
 /// It is tried every minute: one answer in other words, or none, is no other hour.
 #[test]
-fn a_secret_that_is_withheld_in_other_words_is_so_since_the_first() {
+fn changed_message_does_not_restart_the_wait_for_a_secret() {
     let away =
         "observe failed: cannot get object: Get \"https://hub:6443/x\": net/http: TLS handshake timeout";
     for flaps in [false, true] {
@@ -172,7 +172,7 @@ fn a_secret_that_is_read_after_all_is_withheld_no_more() {
 
 /// Where its kubeconfig is to go is no matter of the hub's. Whoever looks at the wrong quota mends nothing.
 #[test]
-fn a_secret_that_may_not_be_written_is_not_one_that_may_not_be_read() {
+fn unwritable_and_unreadable_secrets_are_distinguished() {
     let mut world = unpublished(
         "cannot create or update connection secret: secrets \"x\" is forbidden: exceeded quota: small",
     );
@@ -245,7 +245,7 @@ fn a_default_ends_no_cluster_that_was_promised_none_or_more() {
 }
 
 #[test]
-fn a_lifetime_can_be_extended_without_a_maximum_as_far_as_the_hub_goes() {
+fn lifetime_without_maximum_extends_to_the_hubs_limit() {
     let mut world = World::default();
     world.spec["lifetime"] = json!("1h");
     world.settle();
@@ -271,7 +271,7 @@ fn emptied_keys_without_status_are_those_of_an_end_before_anything_was_made() {
 
 /// One look can be in vain: it goes by a cache that still shows the Secret, or what it wrote is gone again at once.
 #[test]
-fn a_secret_that_stays_lost_is_asked_for_anew_but_not_in_every_pass() {
+fn lost_secret_is_requested_again_at_intervals() {
     let mut world = World::ready();
     lose_secrets(&mut world);
     let mut asked = vec![];
@@ -289,7 +289,7 @@ fn a_secret_that_stays_lost_is_asked_for_anew_but_not_in_every_pass() {
 
 /// Nobody tells core that a Secret is back. That provider-kubernetes looked once more it hears.
 #[test]
-fn a_secret_that_is_gone_is_looked_for_soon_however_long_answers_count() {
+fn missing_secret_is_read_again_soon() {
     for mut world in [World::default(), World::default().in_namespace()] {
         world.input["ttl"] = json!("1h");
         world.settle();
@@ -309,7 +309,7 @@ fn a_secret_that_is_gone_is_looked_for_soon_however_long_answers_count() {
 
 /// Setting its finalizer makes provider-kubernetes forget what it observed, until it looks again half a minute later.
 #[test]
-fn credentials_of_which_the_observation_is_lost_are_read_again() {
+fn credentials_with_a_lost_observation_are_read_again() {
     let mut world = World::ready();
     let credentials = world.objects.get_mut("credentials").unwrap();
     credentials.object["status"]["atProvider"] = json!({});

@@ -85,7 +85,7 @@ fn from_ready(name: &str, world: World) -> Life {
 }
 
 #[test]
-fn an_older_composite_takes_ready_back_from_no_cluster_by_template_or_pool() {
+fn outdated_composite_keeps_ready_of_template_and_pool_clusters() {
     let backends = BACKENDS.into_iter().map(|made| (made.backend, made.ready as fn() -> World));
     for (name, ready) in backends.chain([("hive", World::hive_ready as fn() -> World)]) {
         let mut life = from_ready(name, ready());
@@ -102,7 +102,7 @@ fn an_older_composite_takes_ready_back_from_no_cluster_by_template_or_pool() {
 }
 
 #[test]
-fn an_older_composite_takes_ready_back_from_no_cluster_of_a_job() {
+fn outdated_composite_keeps_ready_of_job_clusters() {
     for lifetime in [None, Some("1h")] {
         let mut life = ready("torn down", lifetime);
         life.world.spec["tearDownCluster"] = json!(true);

@@ -8,7 +8,7 @@ use testplatform_apis::names::ours;
 use crate::recovery::{is, provisioning, told_to_end};
 
 #[test]
-fn a_lost_writer_is_found_again_with_its_cluster() {
+fn lost_primary_object_is_restored_with_its_cluster() {
     let mut world = World::ready();
     world.objects.remove("ec");
     world.pass();
@@ -20,7 +20,7 @@ fn a_lost_writer_is_found_again_with_its_cluster() {
 }
 
 #[test]
-fn a_writer_that_one_pass_did_not_see_changes_nothing() {
+fn primary_object_missing_in_one_pass_changes_nothing() {
     let mut world = World::ready();
     let ec = world.objects.remove("ec").unwrap();
     world.pass();
@@ -184,7 +184,7 @@ fn single_observation_proves_no_absence() {
 }
 
 #[test]
-fn a_failed_claim_without_its_writer_looks_before_it_says_that_nothing_is_left() {
+fn failed_claim_without_primary_object_observes_before_completion() {
     for gone in [false, true] {
         let mut world = provisioning();
         world.reachable = false;

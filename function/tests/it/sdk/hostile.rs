@@ -86,7 +86,7 @@ fn answers(changes: &[&Change]) -> (Value, Vec<Vec<Value>>) {
 }
 
 #[test]
-fn in_an_environment_variable_it_arrives_as_it_is() {
+fn hostile_text_in_an_environment_variable_arrives_unchanged() {
     let value = |claim: &mut Value, text: &str| claim.pointer_mut(ENV).unwrap()[VARIABLE] = json!(text);
     let name = |claim: &mut Value, text: &str| claim.pointer_mut(ENV).unwrap()[text] = json!("named");
     let (base, seen) = answers(&[&value, &name]);
@@ -100,7 +100,7 @@ fn in_an_environment_variable_it_arrives_as_it_is() {
 }
 
 #[test]
-fn in_an_annotation_it_becomes_that_annotation_or_nothing() {
+fn hostile_text_in_an_annotation_stays_in_it_or_is_dropped() {
     let annotate = |key: &'static str| {
         move |claim: &mut Value, text: &str| {
             claim["metadata"]["annotations"][key] = json!(text);

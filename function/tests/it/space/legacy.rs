@@ -85,7 +85,7 @@ fn given() -> std::collections::BTreeMap<String, String> {
 }
 
 #[test]
-fn a_live_space_stays_what_it_is() {
+fn live_space_of_the_incumbent_stays_unchanged() {
     let mut world = made();
     let before = world.clone();
     world.pass();

@@ -15,7 +15,7 @@ fn ready() -> SpaceWorld {
 }
 
 #[test]
-fn a_hub_that_is_away_takes_nothing_from_the_tenant() {
+fn unreachable_hub_withdraws_nothing() {
     let mut world = ready();
     for name in world.names() {
         world.fail(&name, "observe failed: cannot get object: Get \"https://api:6443\": dial tcp: connect: connection refused");
@@ -40,7 +40,7 @@ fn a_hub_that_is_away_takes_nothing_from_the_tenant() {
 }
 
 #[test]
-fn a_refusal_is_told_in_the_hubs_words() {
+fn refusal_is_reported_in_the_hubs_words() {
     let mut world = SpaceWorld::default();
     world.pass();
     let words = "namespaces \"x\" is forbidden: no more namespaces";
@@ -53,7 +53,7 @@ fn a_refusal_is_told_in_the_hubs_words() {
 
 /// Whoever names a claim's composite names its namespace, too.
 #[test]
-fn a_namespace_that_was_there_before_is_not_taken_over() {
+fn existing_namespace_is_not_taken_over() {
     let mut world = SpaceWorld::default();
     let before = json!({ "metadata": { "name": NAMESPACE, "uid": "somebody-elses", "annotations": {} } });
     let at = format!("Namespace/{NAMESPACE}");
@@ -79,7 +79,7 @@ fn a_namespace_that_was_there_before_is_not_taken_over() {
 
 /// Deleted behind our back: it is made anew with all that was in it, and the tenant gets credentials of the new one.
 #[test]
-fn a_namespace_that_is_deleted_on_the_hub_is_made_anew() {
+fn namespace_deleted_on_the_hub_is_recreated() {
     let mut world = ready();
     world.home().unwrap()["metadata"]["deletionTimestamp"] = "2026-11-23T10:00:00Z".into();
     world.look("namespace");
@@ -179,7 +179,7 @@ fn objects_of_a_newer_version_stay() {
 
 /// Another kind of this name, in another group, is none of ours.
 #[test]
-fn a_space_is_told_by_group_and_kind() {
+fn space_is_recognized_by_group_and_kind() {
     let mut request = SpaceWorld::default().request();
     assert!(function_testplatform::space::handles_kind(&function_model::request_from_json(&request)));
     request["observed"]["composite"]["resource"]["apiVersion"] = "example.org/v1".into();

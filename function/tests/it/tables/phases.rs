@@ -254,7 +254,7 @@ fn tear_down(world: &mut World) {
 }
 
 #[test]
-fn every_phase_shows_what_its_row_says() {
+fn every_phase_matches_its_row() {
     for (i, row) in ROWS.iter().chain(POOL_ROWS).enumerate() {
         let mut world = (row.to)();
         world.settle();

@@ -60,7 +60,7 @@ fn change_of_mutable_field_applies(#[case] field: &str, #[case] value: Value, #[
 #[case("topology", "controlPlane", json!({ "class": "large" }), "Immutable", "spec.controlPlane.class cannot change")]
 #[case("chart", "parameters", json!({ "instanceType": "m5.xlarge" }), "Immutable", "spec.parameters.instanceType cannot change")]
 #[case("order", "releaseImage", json!("quay.io/x:2"), "Rejected", "spec.releaseImage")]
-fn any_other_change_keeps_the_cluster_as_it_is(
+fn change_of_other_fields_keeps_the_cluster(
     #[case] template: &str,
     #[case] field: &str,
     #[case] value: Value,
@@ -83,7 +83,7 @@ fn any_other_change_keeps_the_cluster_as_it_is(
 }
 
 #[test]
-fn half_a_change_is_none() {
+fn partly_invalid_change_applies_nothing() {
     let mut world = made("hosted", &json!({}));
     world.spec["parameters"] = json!({ "fips": true, "channel": "fast" });
     world.spec["version"] = json!("4.22.0");
@@ -144,7 +144,7 @@ fn a_catalogue_that_changes_changes_no_cluster() {
 
 /// A rule that became stricter holds for what is asked anew.
 #[test]
-fn a_stricter_rule_leaves_alone_what_stands() {
+fn stricter_rule_keeps_existing_values() {
     let mut world = made("hosted", &json!({ "parameters": { "proxy": "http://a" } }));
     world.catalogue_entry("hosted")["parameters"]["proxy"]["pattern"] = json!("^https://");
     assert_eq!(kept(&world), None);
@@ -242,7 +242,7 @@ fn without_memory_nothing_is_changed() {
 
 /// A Secret's name is remembered nowhere, and may change.
 #[test]
-fn a_secret_may_be_another_one() {
+fn secret_reference_may_change() {
     let mut world = made("hosted", &json!({ "parameters": { "sshKey": "team-one" } }));
     world.spec["parameters"]["sshKey"] = json!("team-two");
     for world in [world.clone(), noted(world)] {

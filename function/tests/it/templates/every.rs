@@ -71,7 +71,7 @@ fn catalogue_moves_on(world: &mut World) {
 /// Nothing but the credentials remembers where it is, and the catalogue has moved on: the cluster is found as it is, nothing of it
 /// changes, and it ends when that is asked for.
 #[test]
-fn a_writer_that_is_lost_is_made_anew_to_look_and_finds_the_cluster() {
+fn lost_primary_object_is_recreated_and_finds_the_cluster() {
     for Made { backend, writer, ready, .. } in BACKENDS {
         let mut world = ready();
         let spec = |world: &World| world.remote.as_ref().unwrap()["spec"].clone();
@@ -193,7 +193,7 @@ fn foreign_remote_object_is_not_taken_over() {
 
 /// An unreadable record counts as none. The primary Object's kind decides the backend.
 #[test]
-fn a_cluster_outlives_all_that_was_noted_of_it() {
+fn cluster_survives_lost_records() {
     for Made { backend, writer, ready, .. } in BACKENDS {
         let mut world = ready();
         let before = world.objects[writer].object["spec"]["forProvider"]["manifest"]["spec"].clone();
@@ -310,7 +310,7 @@ fn a_field_of_a_cluster_claim_that_the_hub_does_not_know_waits() {
 
 /// A hub whose definition becomes older while a cluster is being made: its request was accepted, and stays so. Who wrote the field is no matter then.
 #[test]
-fn an_unknown_field_refuses_no_request_that_the_hub_has_taken_up() {
+fn unknown_field_refuses_no_started_request() {
     for path in ["spec.newer", "spec.ciOperator.test.newer"] {
         let mut world = World::default();
         world.settle();

@@ -65,7 +65,7 @@ fn resolved_spec_is_complete_and_typed() {
 }
 
 #[test]
-fn an_image_that_a_claim_may_bring_along_is_taken() {
+fn image_of_a_claim_is_used_where_allowed() {
     let mut world = World::with_template("hosted");
     world.spec["releaseImage"] = json!("quay.io/dev/x@sha256:0123");
     assert_eq!(effective(&world)["releaseImage"], "quay.io/dev/x@sha256:0123");
@@ -89,7 +89,7 @@ fn limits_of_the_template_are_the_claims() {
 
 /// Tools wait for conditions; one that is not there yet is an error to some.
 #[test]
-fn every_condition_is_there_from_the_first_response_on_and_only_here() {
+fn first_response_has_every_condition() {
     for change in [|_: &mut World| (), |w: &mut World| w.spec["version"] = json!(7)] {
         let mut world = World::with_template("hosted");
         change(&mut world);
@@ -126,7 +126,7 @@ fn every_condition_is_there_from_the_first_response_on_and_only_here() {
 }
 
 #[test]
-fn a_deprecated_template_works_and_says_so() {
+fn deprecated_template_works_with_a_warning() {
     let world = World::with_template("topology");
     let request = judged(&world).plan.request.unwrap();
     assert_eq!(request.issues[0].reason.as_str(), "TemplateDeprecated");
@@ -146,7 +146,7 @@ fn a_deprecated_template_works_and_says_so() {
 
 /// Always the catalogue of templates; pools, peers and hubs while nothing was asked of a hub.
 #[test]
-fn the_catalogue_is_always_asked_for() {
+fn catalogue_is_always_required() {
     let asked = |world: &World| {
         let response = run(&world.request(), &Options::default(), world.now);
         let resources = response.requirements.unwrap().resources;
@@ -191,7 +191,7 @@ fn the_order_of_the_catalogue_does_not_matter() {
 }
 
 #[test]
-fn all_that_is_wrong_is_said_at_once() {
+fn every_error_of_a_claim_is_reported_at_once() {
     let mut world = World::with_template("hosted");
     world.spec["version"] = json!("3");
     world.spec["parameters"] = json!({ "fips": 1, "nothing": 2 });

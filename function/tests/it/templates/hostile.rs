@@ -108,7 +108,7 @@ proptest! {
 
     /// Entries that are broken at random take nothing from the one that is asked for, and are not offered.
     #[test]
-    fn a_broken_entry_hurts_nobody_else(
+    fn broken_entry_does_not_affect_others(
         names in prop::collection::vec("[a-z]{1,5}", 0..4), data in prop::collection::vec(value(), 4)
     ) {
         let sound = effective(&World::with_template("hosted"));

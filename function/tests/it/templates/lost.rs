@@ -26,7 +26,7 @@ fn alter(world: &mut World, object: &str, change: impl FnOnce(&mut Value)) {
 
 /// Nodes are kept by the name of their group, and the template gives others by now.
 #[test]
-fn nodes_stay_whatever_was_lost_of_what_is_noted_of_their_groups() {
+fn nodes_survive_lost_records_of_their_groups() {
     let losses: [Loss; 3] = [
         |note| drop(note.as_object_mut().unwrap().remove("nodeGroups")),
         |note| note["nodeGroups"] = json!("workers"),
@@ -60,8 +60,7 @@ fn nodes_stay_whatever_was_lost_of_what_is_noted_of_their_groups() {
 }
 
 /// Version and image together name the cluster's release, and the catalogue has newer ones that the claim allows too. Nor does the claim
-/// move
-/// to another template because the record of its own is lost.
+/// move to another template because the record of its own is lost.
 #[test]
 fn release_survives_lost_records() {
     let losses: [(&[&str], Loss); 5] = [
@@ -111,7 +110,7 @@ fn release_survives_lost_records() {
 
 /// The writer was deleted, and of what `credentials` note of it neither its groups nor what makes it can be read.
 #[test]
-fn nodes_stay_where_it_is_forgotten_that_there_are_groups() {
+fn nodes_survive_a_lost_list_of_groups() {
     for Made { backend, writer, ready, .. } in BACKENDS {
         let mut world = ready();
         let of = |world: &World| {

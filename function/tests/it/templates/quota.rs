@@ -64,7 +64,7 @@ fn clusters_of_every_block_count_and_the_older_claim_comes_first() {
 }
 
 #[test]
-fn a_budget_counts_what_templates_cost() {
+fn budget_counts_the_cost_of_templates() {
     let mut world = limited(World::with_template("hosted"), &json!({ "tenant": "*", "budget": 6 }));
     world.peers = vec![build_peer("one", "tenant-a", &holding_status(4))];
     assert!(!waits(&mut world));
