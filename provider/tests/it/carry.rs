@@ -56,7 +56,7 @@ fn composites_that_bring_credentials_are_read() {
 }
 
 #[test]
-fn only_what_left_nothing_is_over() {
+fn completed_composite_without_remains_is_over() {
     for (phase, completed, over) in [
         ("Deprovisioned", "True", true),
         ("Failed", "True", true),
@@ -118,7 +118,7 @@ fn only_the_own_config_map_requests_copies() {
 }
 
 #[test]
-fn only_who_is_known_is_forbidden_anything() {
+fn only_403_counts_as_forbidden() {
     let answer = |code: u16| kube::Error::Api(Box::new(Status { code, ..Status::default() }));
     assert!(is_forbidden(&answer(403)));
     for code in [401, 404, 409, 429, 500] {
@@ -195,7 +195,7 @@ fn state() -> impl Strategy<Value = Option<SecretState>> {
 proptest! {
     /// Whatever is found, in whatever order: only what is whole is written, all of it was before anything counts as carried, and that stays.
     #[test]
-    fn only_what_is_whole_goes_and_what_is_carried_stays(rounds in prop::collection::vec((state(), state(), any::<bool>()), 1..12)) {
+    fn only_complete_secrets_are_copied_and_copies_stay(rounds in prop::collection::vec((state(), state(), any::<bool>()), 1..12)) {
         let (mut written, mut report) = (BTreeMap::<String, String>::new(), None::<SecretSyncReport>);
         let mut there = std::collections::BTreeSet::new();
         for (aws, config, restart) in rounds {

@@ -102,7 +102,7 @@ fn ssh_keys_are_copied_without_comment(#[case] value: &str, #[case] carried: Opt
 }
 
 #[test]
-fn credentials_of_google_and_azure_and_pull_secrets_are_written_anew() {
+fn cloud_credentials_and_pull_secrets_are_serialized_again() {
     let same = |key: &str, value: &Value, carried: &Value| {
         let bytes = carry(key, value.to_string().as_bytes()).unwrap();
         assert_eq!(&serde_json::from_slice::<Value>(&bytes).unwrap(), carried);
@@ -148,7 +148,7 @@ fn credentials_of_google_and_azure_and_pull_secrets_are_written_anew() {
 #[case("client_email", json!(1), "client_email")]
 #[case("client_id", json!(["CANARY"]), "client_id")]
 #[case("private_key_id", json!({}), "private_key_id")]
-fn no_other_credential_of_google_goes(#[case] field: &str, #[case] value: Value, #[case] wanted: &str) {
+fn other_google_credentials_are_not_copied(#[case] field: &str, #[case] value: Value, #[case] wanted: &str) {
     let wrong = with(service_account(), field, &value).to_string();
     let words = carry("osServiceAccount.json", wrong.as_bytes()).unwrap_err();
     assert!(words.contains("key osServiceAccount.json") && words.contains(wanted), "{words}");

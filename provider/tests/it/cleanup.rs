@@ -198,7 +198,7 @@ fn a_run_that_went_with_its_reference_is_remembered() {
 }
 
 #[test]
-fn a_note_that_is_not_so_is_taken_away() {
+fn wrong_annotation_is_removed() {
     let mut claim = claim();
     claim.note = Some(format_since(at("11:00:00")));
     let step = plan(&claim, &[Fate::Runs], at("12:00:00"));
@@ -209,7 +209,7 @@ fn a_note_that_is_not_so_is_taken_away() {
 }
 
 #[test]
-fn failed_counts_whatever_the_runs_do() {
+fn failed_claim_counts_whatever_its_runs_do() {
     let mut body = body();
     body["status"] = json!({ "phase": "Failed", "conditions": [
         { "type": "ClusterReady", "status": "False", "lastTransitionTime": "2026-03-02T12:00:00Z" },

@@ -78,7 +78,7 @@ fn the_last_failure_outlives_the_cluster_that_could_tell() {
 }
 
 #[test]
-fn a_pool_that_goes_is_only_counted() {
+fn deleted_pool_is_only_counted() {
     let mut model = Model::new(2, 0);
     model.claim();
     model.ask("1", None);
@@ -90,7 +90,7 @@ fn a_pool_that_goes_is_only_counted() {
 }
 
 #[test]
-fn a_namesake_is_told_of() {
+fn namesake_pool_is_reported() {
     let mut model = Model::new(1, 0);
     model.world.namesakes = vec!["elsewhere".into()];
     model.look();
@@ -102,7 +102,7 @@ fn a_namesake_is_told_of() {
 }
 
 #[test]
-fn only_pools_that_git_asks_for_are_looked_after() {
+fn only_requested_pools_are_managed() {
     let mut object = json!({
         "metadata": { "name": "aws-420", "namespace": "cluster-pools", "annotations": {} },
         "spec": { "size": 3, "runningCount": 1, "imageSetRef": { "name": "i" }, "platform": { "openstack": { "credentialsSecretRef": { "name": "c" } } } },

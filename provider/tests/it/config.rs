@@ -109,7 +109,7 @@ fn the_schema_is_checked_in() {
 }
 
 #[test]
-fn the_schema_accepts_what_is_accepted_and_nothing_unknown() {
+fn schema_accepts_valid_configurations_and_no_unknown_field() {
     let schema = jsonschema::draft202012::new(&Config::schema()).unwrap();
     let full: Value = serde_saphyr::from_str(FULL).unwrap();
     let errors: Vec<_> = schema.iter_errors(&full).map(|error| error.to_string()).collect();
@@ -443,7 +443,7 @@ fn each_mistake_has_its_line(#[case] text: &str, #[case] expected: &str) {
 }
 
 #[test]
-fn everything_wrong_is_said_at_once() {
+fn every_error_of_the_configuration_is_reported_at_once() {
     let text = "\
 ephemeralCluster:
   mode: fulfil

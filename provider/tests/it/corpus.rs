@@ -6,7 +6,7 @@ mod config;
 mod replay;
 
 #[test]
-fn a_configuration_is_taken_as_it_is_or_refused_with_words() {
+fn configuration_is_accepted_or_refused_with_a_message() {
     replay::replay("config", config::check);
     replay::mutate("config", 3_000, config::check);
 }

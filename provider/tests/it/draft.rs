@@ -69,7 +69,7 @@ fn each_refusal_has_its_sentence(
 }
 
 #[test]
-fn everything_wrong_is_said_at_once_and_in_upstreams_order() {
+fn every_error_is_reported_at_once_in_upstreams_order() {
     let mut object = yaml(IPI);
     object["spec"]["ciOperator"] = json!({
         "baseImages": { "cli": { "namespace": "n", "name": "n", "tag": "t" } },
@@ -149,7 +149,7 @@ fn failure_on_our_side_is_retried(
 
 /// Somebody who waits for the registry should not wait for what will be refused anyhow; a claim does not need it.
 #[test]
-fn a_missing_registry_stops_only_those_who_need_it() {
+fn missing_registry_affects_only_its_users() {
     let gone = Profiles::unavailable("gone");
     let refused = draft(&with(IPI, "/spec/ciOperator/releases", json!({})), &config("{}"), &gone, now());
     assert!(matches!(refused, Draft::Refused(_)), "{refused:?}");

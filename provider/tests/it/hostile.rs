@@ -64,7 +64,7 @@ proptest! {
 
     /// A tenant's text comes out of the configuration as it went in, and nowhere else.
     #[test]
-    fn texts_stay_what_they_are(
+    fn hostile_texts_stay_unchanged(
         env in prop::collection::btree_map("[A-Z]{1,8}", any::<String>(), 1..5),
         run in any::<String>(),
         tenant in "[a-z]{1,9}",

@@ -44,7 +44,7 @@ fn told(world: &HubState) -> Facts {
 }
 
 #[test]
-fn everything_that_is_known_is_told_at_once() {
+fn first_report_has_all_known_facts() {
     let backend = BackendFacts {
         clusters: Some(3),
         provisioning: Some(1),
@@ -99,7 +99,7 @@ fn facts_are_written_on_change_and_periodically(
 }
 
 #[test]
-fn since_when_it_is_well_or_not_is_kept() {
+fn time_of_a_health_change_is_kept() {
     let well = told(&world(3));
     let ill = HubState { trouble: Some("its API server says that it is not ready".into()), ..world(3) };
     let health =
@@ -155,7 +155,7 @@ proptest! {
 #[case(Backend::Osac, json!({ "phase": "Ready" }), false)]
 #[case(Backend::Osac, json!({ "phase": 5 }), true)]
 #[case(Backend::Caas, Value::Null, true)]
-fn a_cluster_is_in_the_making_until_it_was_ready(
+fn cluster_is_provisioning_until_first_ready(
     #[case] backend: Backend,
     #[case] status: Value,
     #[case] expected: bool,

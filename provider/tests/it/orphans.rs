@@ -131,7 +131,7 @@ fn mode_report_writes_nothing() {
 }
 
 #[test]
-fn an_owner_that_returns_starts_the_grace_period_anew() {
+fn returning_owner_restarts_the_grace_period() {
     let settings = settings(OrphanMode::Teardown);
     let hubs = [hub(vec![remote("owned"), remote("moved")])];
     let (without, with) = (konflux(&["owned"]), konflux(&["owned", "moved"]));
@@ -166,7 +166,7 @@ fn an_incomplete_listing_decides_nothing_and_two_complete_ones_follow() {
 
 /// An alert waits for some minutes, and would never ring for a gauge that falls to 0 with each listing after one that failed.
 #[test]
-fn an_orphan_stays_one_while_listings_fail_now_and_then() {
+fn orphan_stays_one_through_failed_listings() {
     let konflux = Ok(konflux(&["owned"]));
     let complete = hub(vec![remote("owned"), remote("lost")]);
     let failed = HubRemotes { hub: HUB.into(), remotes: Err("timeout".into()) };
@@ -277,7 +277,7 @@ fn an_object_that_is_being_deleted_is_reported_and_not_ended_again() {
 }
 
 #[test]
-fn an_object_of_the_same_name_is_another_one() {
+fn namesake_object_is_another_one() {
     let (konflux, settings) = (Ok(konflux(&["owned"])), settings(OrphanMode::Teardown));
     let first = plan(
         &UnownedRecords::new(),
@@ -293,7 +293,7 @@ fn an_object_of_the_same_name_is_another_one() {
 }
 
 #[test]
-fn the_owner_is_recorded_once_on_what_a_composite_owns() {
+fn owner_is_recorded_once_on_owned_objects() {
     let bare = |name: &str| RemoteObject { konflux_cluster_uid: None, ..remote(name) };
     let moved = RemoteObject { konflux_cluster_uid: Some("of-the-cluster-before".into()), ..remote("moved") };
     let mut konflux = konflux(&["owned", "known", "moved"]);
@@ -322,7 +322,7 @@ fn few_teardowns_begin_at_a_time_the_oldest_first() {
 }
 
 #[test]
-fn orphans_that_cannot_be_ended_are_in_nobodys_way() {
+fn undeletable_orphans_block_nothing() {
     let names: Vec<String> = (0..8).map(|index| format!("lost-{index}")).collect();
     let owned: Vec<String> = (0..8).map(|index| format!("owned-{index}")).collect();
     let composites: Vec<&str> = owned.iter().map(String::as_str).collect();

@@ -149,7 +149,7 @@ fn an_image_without_a_client_is_an_error() {
 }
 
 #[test]
-fn being_ended_from_outside_is_no_success_and_takes_no_time() {
+fn external_termination_is_an_immediate_failure() {
     let place = Place::new("oc", "absent");
     let step = place.start(Duration::from_mins(1), ":/usr/bin:/bin");
     let begun = Instant::now();

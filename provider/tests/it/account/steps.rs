@@ -85,6 +85,6 @@ fn stamped() -> TokenFingerprint {
 #[case::of_a_clock_ahead(ours(Some(TokenFingerprint { issued: at("2026-03-02T12:00:01Z"), ..stamped() }.to_string())), TokenDue::Renew)]
 #[case::the_admins(ours(Some("cluster:admin@7,none".into())), TokenDue::Renew)]
 #[case::nobody_knows_of_what(ours(None), TokenDue::Renew)]
-fn a_token_is_made_when_it_is_time(#[case] published: Published, #[case] wanted: TokenDue) {
+fn token_is_issued_when_due(#[case] published: Published, #[case] wanted: TokenDue) {
     assert_eq!(token_due(&published, 2, "o", at("2026-03-02T12:00:00Z")), wanted);
 }

@@ -265,7 +265,7 @@ fn token_waits_for_replaced_rights() {
 /// The walks would find a violation if there was one.
 #[test]
 #[should_panic(expected = "does not work")]
-fn without_anybody_who_looks_there_is_such_a_moment() {
+fn walk_without_reconciles_finds_an_expired_token() {
     let mut walk = Walk::new(SignedDuration::from_hours(12));
     walk.look();
     walk.pass(SignedDuration::from_hours(13));

@@ -36,7 +36,7 @@ fn published(origin: &str) -> Published {
 }
 
 #[test]
-fn a_wish_that_is_taken_away_or_spoilt_is_no_wish_for_the_admins() {
+fn removed_or_invalid_request_is_no_request_for_the_admins() {
     let admins = Published::Ours { revision: "7".into(), source_revision: Some("c:admin@1,pw@2".into()) };
     let wish = AccessRequest { cluster_role: "view".into(), generation: 3 };
     assert_eq!(credentials_owner(None, &Published::Absent), CredentialsOwner::Admin);

@@ -79,7 +79,7 @@ async fn annotations() {
 }
 
 #[tokio::test]
-async fn status_goes_through_its_subresource_and_only_if_it_differs() {
+async fn changed_status_is_written_through_its_subresource() {
     let (bench, object) = Bench::with(plain());
     let version = object.metadata.resource_version.clone();
     let status =
@@ -159,7 +159,7 @@ fn abort() -> Operation {
 }
 
 #[tokio::test]
-async fn a_job_is_aborted_unless_it_has_ended() {
+async fn running_job_is_aborted() {
     let (bench, object) = Bench::with(plain());
     bench.act(&object, abort()).await.unwrap();
     assert_eq!(bench.hub.writes(), [], "there is none");
@@ -258,7 +258,7 @@ async fn credentials_are_published_kept_and_withdrawn() {
 }
 
 #[tokio::test]
-async fn the_secret_of_somebody_else_is_left_alone() {
+async fn foreign_secret_is_left_alone() {
     let other = json!([{ "apiVersion": "ci.openshift.io/v1", "kind": "EphemeralCluster", "name": "ec", "uid": "old",
         "controller": true }]);
     for owners in [Value::Null, other] {
@@ -286,7 +286,7 @@ async fn events_are_about_the_object() {
 }
 
 #[tokio::test]
-async fn without_an_object_nothing_is_done_for_one() {
+async fn missing_object_gets_no_actions() {
     let bench = Bench::new();
     let step = Plan { actions: vec![Operation::AddFinalizer], ..Plan::default() };
     let failure = bench.executor.run(None, &step).await.unwrap_err();

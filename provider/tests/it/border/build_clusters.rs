@@ -76,7 +76,7 @@ async fn events_name_the_job() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_newest_namespace_counts_unless_it_is_going() {
+async fn newest_namespace_counts_unless_it_is_in_deletion() {
     let memory = Memory::new();
     namespace(&memory, "ci-op-a", "job", &json!({ "creationTimestamp": "2026-01-01T00:00:00Z" }));
     namespace(&memory, "ci-op-b", "job", &json!({ "creationTimestamp": "2026-01-01T00:10:00Z" }));

@@ -63,7 +63,7 @@ fn decode(object: Value) -> ClusterClaim {
 }
 
 #[tokio::test]
-async fn a_published_secret_says_whose_it_is() {
+async fn published_secret_names_its_owner() {
     let (bench, claim) = Bench::with_claim();
     bench.act(&claim, ClaimOperation::Publish(credentials("x"))).await.unwrap();
     let lines: Vec<String> = bench.hub.calls().iter().map(crate::border::memory::Call::line).collect();
@@ -117,7 +117,7 @@ async fn a_secret_of_another_is_neither_overwritten_nor_deleted() {
 }
 
 #[tokio::test]
-async fn a_name_too_long_for_a_label_is_left_out_of_the_labels() {
+async fn too_long_name_is_omitted_from_labels() {
     let (bench, mut claim) = Bench::with_claim();
     let name = "x".repeat(100);
     claim.metadata.name = Some(name.clone());
@@ -128,7 +128,7 @@ async fn a_name_too_long_for_a_label_is_left_out_of_the_labels() {
 }
 
 #[tokio::test]
-async fn notes_are_one_patch_of_what_differs() {
+async fn changed_annotations_are_one_patch() {
     let (bench, claim) = Bench::with_claim();
     let version = claim.metadata.resource_version.clone();
     let status = HiveStatus { version: Some("4.20.3".into()), ..HiveStatus::default() };
@@ -153,7 +153,7 @@ async fn notes_are_one_patch_of_what_differs() {
 }
 
 #[tokio::test]
-async fn a_cluster_is_started_by_what_was_read_and_failing_at_it_keeps_nothing_back() {
+async fn cluster_is_resumed_at_the_read_version_without_blocking_others() {
     let (bench, claim) = Bench::with_claim();
     let cluster = bench.hub.put(CLUSTER, json!({ "spec": { "powerState": "Hibernating" } }));
     let version = cluster["metadata"]["resourceVersion"].as_str().unwrap().to_owned();

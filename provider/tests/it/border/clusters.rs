@@ -18,7 +18,7 @@ fn lines(calls: &[Call]) -> Vec<String> {
 
 /// Reads and writes, call by call.
 #[test]
-fn a_published_secret_says_whose_it_is() {
+fn published_secret_names_its_owner() {
     in_time(async {
         let mut life = Life::begin(HyperShift, 0).await;
         life.happen(Event::Run(false)).await;
@@ -116,7 +116,7 @@ fn a_secret_of_another_is_neither_overwritten_nor_deleted() {
 
 /// An object that was not made for a claim, is in another namespace, or is published elsewhere.
 #[test]
-fn a_cluster_of_others_is_left_alone() {
+fn foreign_cluster_is_left_alone() {
     for backend in [HyperShift, ClusterApi, Caas, Osac] {
         in_time(async {
             let mut life = Life::begin(backend, 0).await;

@@ -31,7 +31,7 @@ fn holder(memory: &Memory) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_one_comes_when_it_is_given_back() {
+async fn released_lease_is_acquired_by_the_next() {
     let memory = Memory::new();
     let (first, second) = (election(&memory, "first"), election(&memory, "second"));
     let acquired = first.acquire().await;
@@ -79,7 +79,7 @@ async fn holder_without_renewal_loses_before_another_acquires() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_was_taken_is_lost() {
+async fn taken_lease_is_lost() {
     let memory = Memory::new();
     let first = election(&memory, "first");
     let acquired = first.acquire().await;
@@ -90,7 +90,7 @@ async fn a_lease_that_was_taken_is_lost() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_is_deleted_is_made_anew() {
+async fn deleted_lease_is_recreated() {
     let memory = Memory::new();
     let first = election(&memory, "first");
     let acquired = first.acquire().await;
@@ -174,7 +174,7 @@ async fn deleted_lease_belongs_to_its_first_creator() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deleted_lease_that_cannot_be_made_anew_is_lost_in_time() {
+async fn deleted_lease_without_recreation_is_lost_in_time() {
     for fault in [Fault::Refused(403), Fault::Refused(500), Fault::Lost, Fault::AnswerLost] {
         let memory = Memory::new();
         let first = election(&memory, "first");
@@ -206,7 +206,7 @@ async fn last_holder_of_a_deleted_lease_is_waited_for() {
 
 /// A 404 of something in between says nothing of the Lease.
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_is_not_said_to_be_gone_is_not_made_anew() {
+async fn lease_is_recreated_only_after_a_definite_404() {
     let memory = Memory::new();
     let first = election(&memory, "first");
     let acquired = first.acquire().await;
@@ -231,7 +231,7 @@ async fn a_stumble_is_no_loss() {
 
 /// The answer to the write that took it was lost: it is written anew, because nobody knows when it arrived.
 #[tokio::test(start_paused = true)]
-async fn a_lease_found_to_be_ours_is_renewed_before_it_counts() {
+async fn own_lease_is_renewed_before_it_counts() {
     let memory = Memory::new();
     let mut writes = 0;
     memory.judge(move |call| {

@@ -31,7 +31,7 @@ fn the_shipped_manifests_are_up_to_date() {
 
 /// Rights come beside those that are there already, for what is served besides.
 #[test]
-fn the_cleaner_of_test_clusters_has_the_rights_that_it_lacks() {
+fn cleanup_of_test_clusters_has_its_additional_rights() {
     let folder = "package/install/components/cleanup-test-clusters";
     let read = |file: &str| std::fs::read_to_string(repository().join(file)).unwrap_or_default();
     let objects = |text: &str| -> Vec<serde_json::Value> { serde_saphyr::from_multiple(text).unwrap() };
@@ -48,7 +48,7 @@ fn the_cleaner_of_test_clusters_has_the_rights_that_it_lacks() {
 }
 
 #[test]
-fn the_carrier_for_test_clusters_has_the_rights_that_it_lacks() {
+fn secret_sync_for_test_clusters_has_its_additional_rights() {
     let read = |file: &str| std::fs::read_to_string(repository().join(file)).unwrap_or_default();
     let objects = |text: &str| -> Vec<serde_json::Value> { serde_saphyr::from_multiple(text).unwrap() };
     let mut shipped = objects(&read("package/install/components/carrier/rbac.yaml"));
@@ -85,7 +85,7 @@ fn carriers_account() -> ServiceAccount {
 /// Beside the claims it may watch composites, and read no Secret but those that tenants name; on a hub it may write three Secrets by their
 /// names, and read none.
 #[test]
-fn the_carrier_takes_little() {
+fn secret_sync_has_few_rights() {
     let made = rbac::hub(&carrier(), &carriers_account());
     for part in ["secrets", "configmaps", "namespaces", "testclusters"] {
         assert!(!made.contains(part), "{part} is in it:\n{made}");
@@ -131,7 +131,7 @@ fn cleaners_account() -> ServiceAccount {
 
 /// It may change claims and neither make nor delete one, read runs by their names and change none, and reads no Secret.
 #[test]
-fn the_cleaner_takes_little() {
+fn cleanup_has_few_rights() {
     let made = rbac::hub(&cleaner(), &cleaners_account());
     for part in
         ["secrets", "configmaps", "namespaces", "testclusters", "xtestplatformclusters", "delete", "/status"]
@@ -163,7 +163,7 @@ fn orphans_account() -> ServiceAccount {
 
 /// It reads owners and changes none, and of Secrets it reads those of kubeconfigs by their names.
 #[test]
-fn the_search_for_orphans_takes_little() {
+fn search_for_orphans_has_few_rights() {
     for grant in orphans::rights::GRANTS {
         let verbs: &[&str] = match (grant.place, grant.resource) {
             (RbacScope::Orphans, "environmentconfigs" | "namespaces") => &["get"],
@@ -214,7 +214,7 @@ fn claims_take_little() {
 }
 
 #[test]
-fn a_proxy_makes_no_jobs_and_ends_none() {
+fn proxy_may_not_create_or_end_jobs() {
     let config =
         Config::parse("test", "ephemeralCluster: {mode: proxy}\nbuildClusters: {directory: /x}").unwrap();
     let account = ServiceAccount::default();
@@ -378,7 +378,7 @@ fn bundles_take_little() {
 
 /// Secrets are written in the namespaces of clusters of Cluster API alone, and issuers only listed, in a namespace of their own.
 #[test]
-fn credentials_of_clouds_take_what_they_must() {
+fn cloud_credentials_have_the_necessary_rights() {
     let text = "clusters:\n  backends:\n    cluster-api: {namespaces: [clusters]}\n    caas: {namespaces: [others]}\n";
     let made = |text: &str| rbac::hub(&Config::parse("test", text).unwrap(), &ServiceAccount::default());
     let on = "  cloudCredentials: {mode: 'on', issuersNamespace: issuers}\n";
@@ -408,7 +408,7 @@ fn credentials_of_clouds_take_what_they_must() {
 
 /// Kinds of the configuration may be created and deleted in the namespaces of clusters, and nothing else; if it is off, no right remains.
 #[test]
-fn prerequisites_take_what_is_named() {
+fn prerequisites_have_rights_for_the_named_kinds() {
     let text = "clusters:\n  backends:\n    hypershift: {namespaces: [clusters, more]}\n    osac: {namespaces: [orders]}\n";
     let made = |more: &str| {
         let config = Config::parse("test", &format!("{text}{more}")).unwrap();

@@ -121,7 +121,7 @@ async fn clusters_that_do_not_answer_keep_no_withdrawal_waiting() {
 }
 
 #[tokio::test]
-async fn nor_what_has_outlived_its_claim() {
+async fn token_of_an_orphaned_secret_is_revoked() {
     let (listener, address) = listening().await;
     let hub = Memory::new();
     hub.put(SECRET, published(&address, &of_claim("gone")));
@@ -132,7 +132,7 @@ async fn nor_what_has_outlived_its_claim() {
 
 /// With the process it would be forgotten, and the token work on.
 #[tokio::test]
-async fn a_shutdown_waits_for_what_is_to_end() {
+async fn shutdown_waits_for_pending_revocations() {
     let (listener, address) = listening().await;
     let hub = Memory::new();
     hub.put(SECRET, published(&address, &of_claim("gone")));
@@ -169,7 +169,7 @@ async fn token_of_the_next_claim_is_not_revoked() {
 
 /// It would end with what was withdrawn, and until it is due nobody would know.
 #[tokio::test]
-async fn no_token_is_made_of_what_waits_for_its_end() {
+async fn token_waits_for_a_pending_revocation() {
     let (listener, address) = listening().await;
     let (bench, object) = Bench::with(plain());
     bench.hub.put(SECRET, published(&address, &of_object()));

@@ -62,7 +62,7 @@ fn a_job_is_not_gone_because_something_answers_404() {
 
 /// Else what it was about would be held, or paid for, without anybody knowing.
 #[tokio::test]
-async fn a_write_to_which_something_answers_404_was_not_done() {
+async fn write_answered_with_404_was_not_done() {
     let abort = || Operation::AbortProwJob { name: "job".into(), description: "why".into() };
     for (action, failed) in [
         (Operation::RemoveFinalizer, "remove_finalizer/not_found"),

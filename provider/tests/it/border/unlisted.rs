@@ -54,7 +54,7 @@ fn published_credentials_count_for_unlisted_clusters() {
 
 /// Of what is published nothing can be read any more, and the cluster has new credentials, or somebody has touched what is published.
 #[test]
-fn an_end_does_not_wait_for_what_cannot_be_read() {
+fn teardown_does_not_wait_for_unlisted_clusters() {
     for (code, event) in
         [403, 500].into_iter().flat_map(|code| [(code, Event::Password), (code, Event::Tamper)])
     {
@@ -76,7 +76,7 @@ fn an_end_does_not_wait_for_what_cannot_be_read() {
 
 /// Each would be another token in the cluster.
 #[test]
-fn a_token_that_is_published_is_not_made_anew() {
+fn published_token_is_not_issued_again() {
     in_time(async {
         let life = begun().await;
         let wish = AccessRequest { cluster_role: "view".into(), generation: 0 };

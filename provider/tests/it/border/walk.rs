@@ -180,7 +180,7 @@ fn a_proxy_that_cannot_publish_leaves_the_status_alone() {
 
 /// Rights and quota answer 403, admission that does not work 500.
 #[test]
-fn a_signal_that_is_never_taken_holds_nothing_for_ever() {
+fn refused_signal_blocks_nothing_for_ever() {
     for code in [403, 500] {
         in_time(async {
             let life = Life::ready().await;
@@ -208,7 +208,7 @@ fn a_signal_that_is_never_taken_holds_nothing_for_ever() {
 }
 
 #[test]
-fn a_job_too_many_that_is_never_told_holds_nothing_for_ever() {
+fn second_job_without_signal_blocks_nothing_for_ever() {
     for code in [403, 500] {
         in_time(async {
             let life = Life::ready().await;
@@ -233,7 +233,7 @@ fn a_job_too_many_that_is_never_told_holds_nothing_for_ever() {
 
 /// Another provider, or the upstream controller, may serve EphemeralClusters of another namespace with the same Prow.
 #[test]
-fn jobs_of_another_namespace_are_nobodys_orphans_here() {
+fn jobs_of_another_namespace_are_no_orphans() {
     in_time(async {
         let life = Life::begin(0).await;
         let at = "/apis/prow.k8s.io/v1/namespaces/ci/prowjobs/theirs";

@@ -65,7 +65,7 @@ async fn bundles_stop_at_the_first_unready_object() {
 }
 
 #[tokio::test]
-async fn a_refusal_ends_it_and_is_cleaned() {
+async fn refusal_ends_the_pass_and_is_redacted() {
     let refused = |_: &Value| {
         Err(ApplyError::from_response(422, "Inva lid\n", &format!("password=x{}", "y ".repeat(999))))
     };
@@ -83,7 +83,7 @@ async fn a_look_has_its_time() {
 }
 
 #[tokio::test]
-async fn an_object_that_is_too_much_to_judge_holds_nobody_up() {
+async fn too_large_object_delays_nobody() {
     let began = Instant::now();
     let (looked, _) = look(0, |object| Ok(status(object, &json!(vec![1; 60_000]))), LONG).await;
     let ApplyProgress::At(0, stop) = looked else { panic!("{looked:?}") };

@@ -67,7 +67,7 @@ async fn bundles_run_one_after_another() {
 }
 
 #[tokio::test]
-async fn without_anything_to_wait_for_it_is_applied_at_once() {
+async fn request_without_bundles_is_applied_at_once() {
     let mut hub = Hub::new(&order(0, 1));
     hub.publish();
     hub.pass(None).await;
@@ -119,7 +119,7 @@ async fn a_cluster_that_does_not_answer_has_its_time_and_no_more() {
 }
 
 #[tokio::test]
-async fn an_expression_that_is_none_is_said_at_once() {
+async fn invalid_expression_is_reported_at_once() {
     for (path, is) in [("postInstall", "postInstall/b1"), ("preDelete", "preDelete/b1")] {
         let mut bad = order(AFTER, BEFORE);
         bad[path][1]["manifests"][1]["ready"] = "object.".into();
@@ -155,7 +155,7 @@ async fn unreadable_request_is_reported_and_blocks_nothing() {
 }
 
 #[tokio::test]
-async fn another_cluster_of_the_name_is_left_alone() {
+async fn namesake_cluster_is_left_alone() {
     let mut hub = hub();
     hub.publish();
     hub.run(10).await;
@@ -170,7 +170,7 @@ async fn another_cluster_of_the_name_is_left_alone() {
 }
 
 #[tokio::test]
-async fn an_order_without_a_report_begins_anew() {
+async fn request_without_a_report_starts_over() {
     let mut hub = hub();
     hub.publish();
     hub.all_ready();
@@ -210,7 +210,7 @@ async fn applied() -> Hub {
 }
 
 #[tokio::test]
-async fn before_it_goes_all_is_done_in_order() {
+async fn pre_delete_bundles_run_in_order() {
     let mut hub = applied().await;
     hub.ready.remove(&name(BundlePhase::PreDelete, 1));
     hub.delete();
@@ -224,7 +224,7 @@ async fn before_it_goes_all_is_done_in_order() {
 }
 
 #[tokio::test]
-async fn each_before_it_goes_has_its_time_and_the_next_one_comes_after() {
+async fn each_pre_delete_bundle_has_its_timeout() {
     let mut hub = applied().await;
     hub.ready.remove(&name(BundlePhase::PreDelete, 0));
     assert_eq!(let_go(&mut hub).await, (TIMEOUT, BundleRelease::Done), "the second one is done");
@@ -295,7 +295,7 @@ async fn a_time_to_come_is_no_longer_time() {
 }
 
 #[tokio::test]
-async fn no_bundle_says_how_long_at_will() {
+async fn bundle_timeout_is_bounded() {
     let mut long = order(0, 1);
     long["preDelete"][0]["timeout"] = "100000h".into();
     let mut hub = Hub::new(&long);

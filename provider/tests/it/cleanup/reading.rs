@@ -12,7 +12,7 @@ use testplatform_apis::{duration::GoDuration, names::ours};
 use crate::cleanup::{at, body, claim, metadata, owner, run};
 
 #[test]
-fn only_who_asks_for_it_is_read() {
+fn only_claims_with_cleanup_are_read() {
     let claim = claim();
     assert_eq!(claim.retention, Some(GoDuration::from_mins(30)));
     let (kind, name) = (RunKind::PipelineRun, "p".to_owned());
@@ -67,12 +67,12 @@ fn object(status: &Value) -> Value {
 #[case(json!({ "completionTime": "2026-03-02T12:00:00Z", "conditions": [{ "type": "Succeeded", "status": "False" }] }), Fate::Over(Some(at("12:00:00"))))]
 #[case(json!({ "conditions": [{ "type": "Succeeded", "status": "False", "lastTransitionTime": "2026-03-02T12:01:00Z" }] }), Fate::Over(Some(at("12:01:00"))))]
 #[case(json!({ "completionTime": "noon", "conditions": [{ "type": "Succeeded", "status": "True" }] }), Fate::Over(None))]
-fn a_run_is_over_when_tekton_says_so(#[case] status: Value, #[case] fate: Fate) {
+fn run_is_over_by_its_condition(#[case] status: Value, #[case] fate: Fate) {
     assert_eq!(observe::run_fate(&run(), Some(&object(&status))), fate, "{status}");
 }
 
 #[test]
-fn a_run_that_is_gone_or_goes_is_over() {
+fn deleted_run_is_over() {
     assert_eq!(observe::run_fate(&run(), None), Fate::Gone);
     let mut other = object(&json!(null));
     other["metadata"]["uid"] = "another".into();
@@ -84,7 +84,7 @@ fn a_run_that_is_gone_or_goes_is_over() {
 
 /// A note on the object is what the constant says, because function and plugin read it there.
 #[test]
-fn the_note_is_read_where_it_is_written() {
+fn annotation_is_read_at_its_key() {
     let notes = [(ours::CLEANUP_SINCE.to_owned(), "2026-03-02T12:00:00Z".to_owned())];
     let metadata = ObjectMeta { annotations: Some(notes.into()), ..metadata() };
     assert_eq!(observe::read_claim(&metadata, &body()).unwrap().note.unwrap(), "2026-03-02T12:00:00Z");

@@ -211,7 +211,7 @@ fn a_silent_service_holds_up_the_end_for_a_day_and_no_longer() {
 }
 
 #[test]
-fn a_secret_that_was_lost_is_made_anew_and_what_it_had_is_kept_for_a_while() {
+fn lost_secret_is_recreated_and_its_credential_kept_for_a_while() {
     let model = Model::new(&["alice"]);
     model.look();
     let before = published(&model);
@@ -224,7 +224,7 @@ fn a_secret_that_was_lost_is_made_anew_and_what_it_had_is_kept_for_a_while() {
 }
 
 #[test]
-fn names_that_are_taken_are_passed_over_and_others_are_left_alone() {
+fn taken_names_are_skipped_and_left_alone() {
     let model = Model::new(&["alice"]);
     let credential = |name: &str| Credential { user: "alice".into(), name: name.into(), expires: None };
     model.world().credentials.insert("s".into(), credential(&format!("tpc-{UID}-7")));

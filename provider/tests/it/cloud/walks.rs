@@ -303,7 +303,7 @@ fn a_thousand_walks_with_users_that_leave_and_roles_that_change() {
 /// The walks would find a violation if there was one.
 #[test]
 #[should_panic(expected = "it ended")]
-fn without_anybody_who_looks_there_is_such_a_moment() {
+fn walk_without_reconciles_finds_an_expired_credential() {
     let tally = Tally::default();
     let mut walk = Walk { model: Model::new(&USERS), tally: &tally };
     walk.model.order.lifetime = Some(GoDuration::from_hours(24));

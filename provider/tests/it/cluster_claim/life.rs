@@ -35,7 +35,7 @@ fn resumes(case: &Case) -> bool {
 
 /// It costs money until somebody helps.
 #[test]
-fn a_cluster_that_cannot_be_destroyed_is_told_of_without_secrets() {
+fn failed_destruction_is_reported_without_secrets() {
     let deleted = json!("2026-11-21T12:11:00Z");
     let failed = condition("Provisioned", "False", "DeprovisionFailed");
     let ends = |conditions: Value| {
@@ -68,7 +68,7 @@ fn hibernating_cluster_is_resumed_and_reported_once() {
 
 /// Clouds do not like it sooner.
 #[test]
-fn not_before_it_has_slept_a_while() {
+fn cluster_is_not_resumed_at_once() {
     let early = asleep().at(13).settled();
     assert!(!resumes(&early));
     assert_eq!(early.step().requeue, Requeue::After(Duration::from_mins(7)));
@@ -116,7 +116,7 @@ fn power(#[case] said: Value, #[case] conditions: Value, #[case] told: Option<&s
 #[case("https://admin:hunter2@console.c", None)]
 #[case("https://console.c\nx", None)]
 #[case("javascript:alert(1)", None)]
-fn only_links_that_a_person_can_follow_are_told(#[case] url: &str, #[case] told: Option<&str>) {
+fn only_usable_links_are_reported(#[case] url: &str, #[case] told: Option<&str>) {
     let case = running().on_cluster("/status/webConsoleURL", json!(url)).settled();
     assert_eq!(case.told().console_url.as_deref(), told);
     assert!(case.is_published(), "nobody waits for the console");

@@ -39,7 +39,7 @@ fn place(#[case] others: &[i64], #[case] expected: QueueReport) {
 /// Two hundred come one after the other and are served one after the other. Everybody is looked at each time, and told what is near
 /// enough: the first ten exactly. Were every step of the others written, that would be twenty thousand writes each way.
 #[test]
-fn a_long_queue_is_not_written_anew_whenever_somebody_comes_or_goes() {
+fn long_queue_is_not_rewritten_for_each_change() {
     const LONG: usize = 200;
     let mut world = waiting().world();
     let mut queue: Vec<(Timestamp, ClusterClaim)> = Vec::new();
@@ -78,7 +78,7 @@ fn a_long_queue_is_not_written_anew_whenever_somebody_comes_or_goes() {
 
 /// A status that is written for another reason is exact.
 #[test]
-fn a_place_that_is_near_enough_is_put_right_with_what_else_there_is_to_tell() {
+fn near_queue_position_is_corrected_with_the_next_write() {
     let mut case = waiting();
     case.queue = (0..100).map(|m| born() - minutes(m)).collect();
     let mut case = case.settled();
@@ -172,7 +172,7 @@ fn supply(#[case] case: Case, #[case] expected: Supply) {
 }
 
 #[test]
-fn a_pool_that_is_not_there_or_ends_is_told_and_gives_nothing() {
+fn missing_or_deleted_pool_is_reported() {
     let mut none = waiting();
     none.pool = None;
     let told = none.settled().told();

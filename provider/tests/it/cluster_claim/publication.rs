@@ -121,7 +121,7 @@ fn missing_secret_is_read_again_soon(
 
 /// An API server may give a shorter one than was asked for, and an administrator may have others looked at seldom.
 #[test]
-fn a_token_is_looked_at_when_it_is_due() {
+fn token_is_checked_when_due() {
     let admin = AdminKubeconfig::new(b"apiVersion: v1".to_vec());
     let wish = AccessRequest { cluster_role: "view".into(), generation: 0 };
     let issue = Issue { admin, wish, uid: "uid".into(), revision: "a-1".into() };
@@ -236,7 +236,7 @@ fn changed_credentials_are_published() {
 }
 
 #[test]
-fn without_a_password_the_key_is_empty_and_that_is_told() {
+fn missing_password_is_an_empty_key_and_reported() {
     let mut without = credentials("1");
     without.password.0.clear();
     let case = running().source(CredentialsSource::Complete(without)).settled();
@@ -247,7 +247,7 @@ fn without_a_password_the_key_is_empty_and_that_is_told() {
 }
 
 #[test]
-fn a_secret_of_another_is_left_alone_and_told_once() {
+fn foreign_secret_is_left_alone_and_reported_once() {
     let mut case = running();
     case.published =
         Published::Foreign("Secret demo-x7k2p-credentials was not published for a ClusterClaim".into());
@@ -282,7 +282,7 @@ fn foreign_cluster_is_not_reported() {
 }
 
 #[test]
-fn a_claim_of_somebody_else_is_nobodys_business() {
+fn foreign_claim_is_left_alone() {
     let resume = "/metadata/annotations/testplatform.ci.openshift.org~1resume";
     for case in [waiting(), running(), running().deleted()] {
         assert_eq!(
@@ -293,7 +293,7 @@ fn a_claim_of_somebody_else_is_nobodys_business() {
 }
 
 #[test]
-fn a_publication_that_fails_is_told() {
+fn failed_publication_is_reported() {
     let case = running();
     let publish = ClaimOperation::Publish(credentials("1"));
     let notes = plan::failed(&case.claim(), &publish, "the provider is not allowed to do this").unwrap();

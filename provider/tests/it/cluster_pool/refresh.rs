@@ -30,7 +30,7 @@ fn recreate_replaces_all_at_once_and_leaves_claimed_ones() {
 }
 
 #[test]
-fn rolling_and_max_unavailable_keep_the_others_and_replace_the_running_ones_too() {
+fn rolling_refresh_keeps_max_unavailable_and_replaces_running_clusters() {
     for (size, running, always, most) in
         [(4, 2, false, 1), (4, 2, false, 3), (3, 3, true, 1), (5, 0, false, 2), (1, 1, false, 1)]
     {
@@ -75,7 +75,7 @@ fn a_clock_that_is_a_minute_off_replaces_each_cluster_once() {
 
 /// Claimed clusters count against `maxSize`, and use entries of the inventory.
 #[test]
-fn a_pool_that_cannot_become_full_is_refreshed_as_far_as_it_goes() {
+fn incomplete_pool_is_refreshed_as_far_as_possible() {
     for (most, always, missing) in
         [(4, false, Some(1)), (3, false, Some(1)), (4, true, Some(1)), (4, false, None), (2, false, Some(1))]
     {
@@ -128,7 +128,7 @@ fn hot_clusters_sleep_only_while_some_are_removed() {
 }
 
 #[test]
-fn a_refresh_that_does_not_remove_the_old_ones_says_so() {
+fn stalled_refresh_is_reported() {
     let mut model = Model::new(2, 0);
     model.ask("1", Some(1));
     model.run(2);
@@ -182,7 +182,7 @@ fn a_claim_that_waits_stalls_no_refresh() {
 }
 
 #[test]
-fn a_nonce_that_was_there_at_first_and_one_that_is_taken_back_ask_for_nothing() {
+fn initial_and_withdrawn_nonces_request_nothing() {
     let mut model = Model::new(2, 0);
     model.pool.known = None;
     model.ask("1", None);
@@ -246,7 +246,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
     /// Whatever claims and crashes come between: it ends, with the pool as it is to be and nothing old that is free.
     #[test]
-    fn a_refresh_ends_whatever_happens(
+    fn refresh_always_ends(
         size in 1_i64..5, running in 0_i64..3, most in prop::option::of(1_i64..4),
         happens in prop::collection::vec((0_usize..40, 0_u8..3), 0..12),
     ) {

@@ -12,7 +12,7 @@ fn rotation(model: &Model) -> (RotationPhase, i64, i64) {
 }
 
 #[test]
-fn replaced_credentials_are_releasable_when_no_cluster_made_with_the_old_ones_is_left() {
+fn replaced_credentials_are_releasable_without_old_clusters() {
     let mut model = Model::new(3, 1);
     let claimed = model.claim();
     model.run(60);
@@ -37,7 +37,7 @@ fn replaced_credentials_are_releasable_when_no_cluster_made_with_the_old_ones_is
 
 /// Hive reads the pool once, and then makes cluster after cluster.
 #[test]
-fn a_cluster_that_is_made_from_the_pool_as_it_was_needs_the_old_credentials() {
+fn cluster_of_the_earlier_pool_needs_the_old_credentials() {
     let mut model = Model::new(2, 0);
     model.asked = NEW.into();
     model.run(2);
@@ -87,7 +87,7 @@ fn a_rotation_by_draining_waits_for_claimed_clusters_and_switches_when_none_is_l
 }
 
 #[test]
-fn a_rotation_that_is_called_off_is_as_it_was() {
+fn withdrawn_rotation_restores_the_earlier_state() {
     let mut model = Model::new(2, 0);
     model.pool.request.credentials.as_mut().unwrap().mode = RotationMode::Drain;
     model.claim();

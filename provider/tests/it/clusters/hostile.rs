@@ -106,7 +106,7 @@ proptest! {
 
     /// Another look at it writes nothing, and no annotation has a secret.
     #[test]
-    fn everything_comes_to_rest(case in case()) {
+    fn reconciles_reach_a_fixed_point(case in case()) {
         let before = case.published.clone();
         let case = case.settled();
         let annotations = case.object["metadata"]["annotations"].to_string();

@@ -157,7 +157,7 @@ fn changed_credentials_are_published() {
 
 /// One that the cluster does not take (401) takes the place of none that it may take.
 #[test]
-fn a_kubeconfig_that_is_refused_replaces_none() {
+fn refused_kubeconfig_replaces_none() {
     let mut refused = published(HyperShift).source(CredentialsSource::Refused(credentials("2")));
     let step = refused.step();
     assert!(
@@ -184,7 +184,7 @@ fn a_kubeconfig_that_is_refused_replaces_none() {
 
 /// Only of the kubeconfig it is asked, and only if there is one that was made from another.
 #[test]
-fn a_cluster_is_asked_of_what_replaces_a_kubeconfig() {
+fn replacing_kubeconfig_is_tried_on_its_cluster() {
     let of = |revision: &str| Credentials { source_revision: revision.into(), ..credentials("1") };
     let ours =
         |of: Option<&str>| Published::Ours { revision: "1".into(), source_revision: of.map(Into::into) };
@@ -230,7 +230,7 @@ fn without_a_time_nothing_is_waited_for() {
 }
 
 #[test]
-fn without_a_password_the_key_is_empty_and_that_is_told() {
+fn missing_password_is_an_empty_key_and_reported() {
     let mut without = credentials("1");
     without.password.0.clear();
     let case = running(ClusterApi).source(CredentialsSource::Complete(without)).settled();
@@ -238,7 +238,7 @@ fn without_a_password_the_key_is_empty_and_that_is_told() {
 }
 
 #[test]
-fn a_secret_of_another_is_left_alone_and_told_once() {
+fn foreign_secret_is_left_alone_and_reported_once() {
     let mut case = running(HyperShift);
     case.published = Published::Foreign("Secret x was not published for a HostedCluster".into());
     assert_eq!(case.events(), [ClaimEventReason::CredentialsNotOwned.as_str()]);
@@ -271,7 +271,7 @@ fn order_is_read_again_soon() {
 }
 
 #[test]
-fn a_publication_that_fails_is_told() {
+fn failed_publication_is_reported() {
     let case = running(HyperShift);
     let publish = CredentialsOperation::Publish(credentials("1"));
     let notes = plan::failed(&case.object(), &publish, "the provider is not allowed to do this").unwrap();
@@ -303,7 +303,7 @@ fn missing_secret_is_read_again_soon(
 
 /// An API server may give a shorter one than was asked for, and an administrator may have others looked at seldom.
 #[rstest]
-fn a_token_is_looked_at_when_it_is_due(#[values(HyperShift, ClusterApi, Caas, Osac)] backend: Backend) {
+fn token_is_checked_when_due(#[values(HyperShift, ClusterApi, Caas, Osac)] backend: Backend) {
     let admin = AdminKubeconfig::new(b"apiVersion: v1".to_vec());
     let wish = AccessRequest { cluster_role: "view".into(), generation: 0 };
     let issue = Issue { admin, wish, uid: "uid".into(), revision: "a-1".into() };

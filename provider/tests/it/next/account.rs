@@ -88,7 +88,7 @@ fn failed_issue_is_reported_and_withdraws_nothing() {
 
 /// After a step back to the upstream controller, which never replaces what is there: a token of twelve hours would end with nobody to replace it.
 #[test]
-fn a_proxy_goes_on_replacing_a_token_and_makes_no_first_one() {
+fn proxy_renews_tokens_and_issues_no_first_one() {
     let mut case = published();
     let step = |case: &Case| proxy::plan_proxy(&case.object, &case.world, case.now);
     assert_eq!(step(&case).actions, []);

@@ -76,7 +76,7 @@ fn a_condition_that_stays_true_keeps_its_time() {
 }
 
 #[test]
-fn a_missing_job_is_said() {
+fn missing_job_is_reported() {
     let case = ready().gone().settled();
     assert_eq!(case.object.status.value.phase, Some(Phase::Failed));
     assert_eq!(case.said(PROW_JOB_COMPLETED), ("True", "ProwJobGone"));

@@ -52,7 +52,7 @@ fn cached_absence_creates_nothing() {
 }
 
 #[test]
-fn the_finalizer_is_there_before_the_job() {
+fn finalizer_is_set_before_the_job() {
     let step = newborn().step();
     assert_eq!(kinds(&step), ["AddFinalizer", "CreateProwJob", "Emit"]);
     let status = step.status.unwrap();
@@ -181,7 +181,7 @@ fn a_lifetime_counts_from_a_late_delivery() {
 
 /// A claim that asked for none at birth, or that another version held meanwhile: the function promises what it writes.
 #[test]
-fn a_longer_lifetime_ends_nothing_where_no_longest_was_told() {
+fn longer_lifetime_without_a_maximum_ends_nothing() {
     let case = ready().annotated(ours::LIFETIME, "8h").at(10 + 180).settled();
     assert_eq!(case.object.status.value.phase, Some(Phase::Ready));
     assert_eq!(case.object.status.value.expires_at, Some(born() + minutes(10 + 480)));
@@ -256,7 +256,7 @@ fn a_job_that_finds_no_build_cluster_is_aborted(
 #[case::never_scheduled(served(JobState::Scheduling, JobSite::Unscheduled).at(61), "AbortProwJob")]
 #[case::no_cluster_in_time(served(JobState::Pending, pending()).at(255), "Signal")]
 #[case::lifetime(ready().annotated(ours::LIFETIME, "30m").settled().at(10 + 45), "Signal")]
-fn an_end_by_a_deadline_is_decided_on_fresh_word_only(#[case] case: Case, #[case] end: &str) {
+fn deadline_ends_an_object_only_after_a_fresh_read(#[case] case: Case, #[case] end: &str) {
     assert_eq!(case.clone().cached().step(), Plan { requeue: Requeue::Fresh, ..Plan::default() });
     assert!(kinds(&case.step()).contains(&end), "{:?}", case.step());
     // It is read anew once: from then on it is written down that the end has begun.
@@ -304,7 +304,7 @@ fn a_job_deleted_by_hand_leaves_nothing_running() {
 }
 
 #[test]
-fn a_failure_leaves_a_note_without_anybody_elses_words() {
+fn diagnostics_of_a_failure_have_no_foreign_text() {
     let mut case = ready();
     case.job().prow_job.status.value.description = "token=hunter2".into();
     for condition in &mut case.object.status.value.conditions {

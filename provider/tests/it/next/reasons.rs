@@ -116,7 +116,7 @@ fn case(reason: ConditionReason) -> (Status, &'static str, &'static str) {
 }
 
 #[test]
-fn every_reason_has_a_case_in_which_it_is_said() {
+fn every_reason_has_a_case() {
     for reason in ConditionReason::ALL {
         let (status, type_, is) = case(reason);
         let condition = status.conditions.iter().find(|c| c.type_ == type_).unwrap();

@@ -78,7 +78,7 @@ fn refused_signal_becomes_overdue_in_full_time() {
 }
 
 #[test]
-fn a_deletion_does_not_wait_for_it_for_ever() {
+fn deletion_does_not_wait_for_a_refused_signal_for_ever() {
     is_abandoned_in_time(&ready().deleted().untold());
 }
 
@@ -103,7 +103,7 @@ fn reason_of_the_end_survives_a_refused_signal() {
 
 /// Since when it ends, whatever kept it from being told.
 #[test]
-fn a_build_cluster_that_comes_back_and_refuses_it_does_not_begin_the_time_anew() {
+fn returning_build_cluster_does_not_restart_the_deadline() {
     let away = served(JobState::Pending, unreachable()).torn_down().settled();
     let since = away.condition(TEST_COMPLETED).unwrap().last_transition_time;
     let refused = away.at(60).on(complete()).untold();
@@ -130,7 +130,7 @@ fn orphaned_namespace_is_given_up_like_an_unreachable_one() {
 }
 
 #[test]
-fn a_job_that_is_one_too_many_keeps_nothing_waiting() {
+fn second_job_delays_nothing() {
     let mut case = ready();
     case.world.jobs.push(upstream_job("6f1f", JobState::Pending, complete()));
     let step = case.step();
@@ -142,7 +142,7 @@ fn a_job_that_is_one_too_many_keeps_nothing_waiting() {
 }
 
 #[test]
-fn a_deletion_does_not_wait_for_ever_for_a_job_that_is_one_too_many() {
+fn deletion_does_not_wait_for_a_second_job_for_ever() {
     let mut case = ready();
     case.world.jobs.push(upstream_job("6f1f", JobState::Pending, complete()));
     is_abandoned_in_time(&case.clone().deleted().in_state(JobState::Success));
@@ -160,7 +160,7 @@ fn a_deletion_does_not_wait_for_ever_where_the_status_cannot_be_read() {
 
 /// The finalizer goes when what was said of the signal is stored, not with the signal.
 #[test]
-fn a_deletion_waits_for_what_a_job_left_behind() {
+fn deletion_waits_for_an_orphaned_namespace() {
     let mut case = ready().deleted().gone();
     case.world.orphaned_site = Some(pending());
     let step = case.step();

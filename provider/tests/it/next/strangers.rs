@@ -46,7 +46,7 @@ fn a_job_of_the_upstream_controller_is_taken_over() {
 #[rstest]
 #[case::of_another_uid(Some("another"), 1)]
 #[case::older_than_the_object(None, -1)]
-fn a_job_of_an_earlier_object_of_that_name_is_left_alone(#[case] uid: Option<&str>, #[case] made: i64) {
+fn job_of_an_earlier_namesake_is_left_alone(#[case] uid: Option<&str>, #[case] made: i64) {
     let mut case = newborn();
     case.world.jobs = vec![upstream_job("6f1f", JobState::Pending, complete())];
     let since = born() + minutes(made);
@@ -179,7 +179,7 @@ fn jobs_that_upstream_gave_up_on_are_ended() {
 }
 
 #[test]
-fn a_failure_that_upstream_said_is_not_taken_back_but_ended() {
+fn failure_reported_by_upstream_stays_and_is_torn_down() {
     let mut case = ready();
     case.object.status.value.phase = Some(Phase::Failed);
     let case = case.settled();

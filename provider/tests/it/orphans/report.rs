@@ -40,7 +40,7 @@ Konflux cluster stone-prd, written 2m ago.
 }
 
 #[test]
-fn the_next_process_goes_on_with_a_fresh_report_alone() {
+fn next_process_continues_with_a_fresh_report_only() {
     let planned = planned();
     let report = OrphanReport::new(&planned, Some(NAME), at(60));
     let records = report.clone().into_records(at(65));

@@ -154,7 +154,7 @@ async fn object_in_deletion_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_manifest_that_never_can_be_is_refused_before_anybody_is_asked() {
+async fn impossible_manifest_is_refused_before_any_call() {
     let at = |pointer: &str, value: Value| {
         let mut object = manifest();
         *object.pointer_mut(pointer).unwrap() = value;

@@ -86,7 +86,7 @@ async fn late_prerequisite_fails_and_may_become_ready() {
 }
 
 #[tokio::test]
-async fn prerequisites_are_kept_and_nothing_is_taken_back() {
+async fn completed_prerequisites_stay() {
     let mut hub = applied().await;
     let told = hub.report();
     for name in ["kept-1-a", "once-0-a"] {
@@ -135,7 +135,7 @@ async fn impossible_prerequisite_is_reported_before_any_write() {
 }
 
 #[tokio::test]
-async fn orders_that_cannot_be_read_or_are_of_nobody_are_told_so() {
+async fn unreadable_and_ownerless_requests_are_reported() {
     let mut hub = Hub::new(&Value::from("{"));
     assert_eq!(hub.pass(None, None).await, Some(SLOW));
     assert_eq!(
@@ -154,7 +154,7 @@ async fn orders_that_cannot_be_read_or_are_of_nobody_are_told_so() {
 }
 
 #[tokio::test]
-async fn without_anything_it_is_applied_at_once_and_holds_nothing() {
+async fn empty_request_is_applied_at_once_and_blocks_nothing() {
     let cluster = order()["cluster"].take();
     let mut hub = Hub::new(&json!({ "cluster": cluster }));
     hub.run(1000).await;
@@ -219,7 +219,7 @@ async fn stuck_object_blocks_for_a_bounded_time() {
 }
 
 #[tokio::test]
-async fn a_cluster_that_comes_back_has_all_the_time_again() {
+async fn returning_cluster_restarts_the_grace_period() {
     let mut hub = applied().await;
     hub.delete();
     hub.stuck.insert("once-1-b".into());
@@ -249,7 +249,7 @@ async fn unreadable_cluster_does_not_count_as_gone() {
 }
 
 #[tokio::test]
-async fn an_order_that_was_spoilt_is_let_go_of_when_the_cluster_is_gone() {
+async fn damaged_request_is_released_after_its_cluster() {
     let mut hub = applied().await;
     hub.map.as_mut().unwrap().data.as_mut().unwrap().insert(marks::ORDER.into(), "{".into());
     assert_eq!(hub.pass(None, None).await, Some(SLOW));

@@ -78,7 +78,7 @@ fn a_plugin_is_never_published_and_does_not_unpublish() {
 
 /// Hive lets the provider in and says so at once; the API server may learn of it a moment later.
 #[test]
-fn a_hub_that_lets_it_in_a_moment_late_is_asked_again_soon() {
+fn late_rights_are_tried_again_soon() {
     in_time(async {
         let mut life = Life::begin(0).await;
         life.hub.judge(|call| call.path.contains("/namespaces/c-0/secrets/").then_some(Fault::Refused(403)));

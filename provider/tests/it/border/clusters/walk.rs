@@ -58,7 +58,7 @@ fn a_life_without_trouble(#[values(HyperShift, ClusterApi, Caas, Osac)] backend:
 
 /// CaaS says of every cluster that it has one.
 #[test]
-fn a_password_that_never_comes_is_not_waited_for_for_long() {
+fn missing_password_is_not_waited_for_long() {
     in_time(async {
         let mut life = Life::begin(Caas, 0).await;
         life.happen(Event::Password(false)).await;

@@ -102,7 +102,7 @@ fn crowd(model: &Model, count: usize) {
 }
 
 #[test]
-fn more_than_a_pass_deletes_goes_on_in_the_next_one() {
+fn many_credentials_are_deleted_over_several_passes() {
     let mut model = Model::new(&["alice"]);
     model.look();
     crowd(&model, 3 * BATCH);
@@ -219,7 +219,7 @@ fn a_cluster_may_be_on_its_way_for_a_while() {
 }
 
 #[test]
-fn a_cluster_that_comes_back_has_all_the_time_again() {
+fn returning_cluster_restarts_the_grace_period() {
     let mut model = Model::new(&["alice"]);
     model.look();
     ends(&mut model);
@@ -272,7 +272,7 @@ fn issuers_that_cannot_be_listed_hold_up_an_end_for_a_day_at_most() {
 }
 
 #[test]
-fn issuers_that_can_be_listed_again_are_asked() {
+fn reachable_issuers_are_searched_again() {
     let mut model = Model::new(&["alice"]);
     model.look();
     model.world().secret = None;
