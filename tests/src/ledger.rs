@@ -83,7 +83,7 @@ async fn measure(engine: &Engine, arguments: &Arguments) -> anyhow::Result<Ledge
     Ok(Ledger::new(backend, flavour, stages, watch.revisions(), counted, usage, writes))
 }
 
-/// What one life of several that are played at the same time took.
+/// Cost of one life among several that are played at the same time.
 pub struct Share {
     /// By which backend.
     pub backend: LedgerBackend,

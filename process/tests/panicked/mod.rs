@@ -1,4 +1,4 @@
-//! What both programs say of a panic: where it was, and nothing of its message, which may quote a request or an object.
+//! Log lines of both programs about a panic: its place, and nothing of its message, which may quote a request or an object.
 
 use std::{collections::BTreeSet, process::Command};
 

@@ -10,7 +10,7 @@ use crate::{
 };
 
 const LEAST: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size";
-/// What the end of a Cluster waits for, one after the other: reason and message of its condition `Deleting`.
+/// Steps of a Cluster's deletion, in order: reason and message of its condition `Deleting`.
 pub const ENDING: [(&str, &str); 3] = [
     ("WaitingForWorkersDeletion", "* MachineDeployments: workers are being deleted"),
     ("WaitingForControlPlaneDeletion", "* KubeadmControlPlane: 1 machine is being deleted"),

@@ -58,7 +58,7 @@ pub(crate) fn begun() -> Vec<Said> {
     ]
 }
 
-/// What the control plane runs on is there.
+/// Conditions of a control plane whose infrastructure is ready.
 pub(crate) fn infrastructure() -> Vec<Said> {
     ["InfrastructureReady", "EtcdAvailable"].map(|type_| (type_, "True", "AsExpected", String::new())).into()
 }

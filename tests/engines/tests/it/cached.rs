@@ -1,4 +1,4 @@
-//! What is built is built once, and is found again.
+//! A program is built once, and is found again.
 
 use std::{fs, process::Command, thread};
 

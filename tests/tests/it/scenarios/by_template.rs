@@ -1,4 +1,4 @@
-//! What becomes of a cluster by a template, whichever backend made it: trouble that passes and trouble that lasts, a hub that is away.
+//! Course of a cluster by a template, whichever backend made it: trouble that passes and trouble that lasts, a hub that is away.
 
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ pub async fn degraded_and_recovered(
     Ok(())
 }
 
-/// What a claim asks for by way of a wire of its own to the hub, until it is dropped.
+/// Request of a claim over a wire of its own to the hub, until it is dropped.
 pub struct Wired<'t> {
     tenant: &'t Tenant<'t>,
     wire: Proxy,

@@ -104,7 +104,7 @@ async fn others<'e>(tenant: &Tenant<'e>) -> anyhow::Result<Vec<Tenant<'e>>> {
     try_join_all(names.iter().map(|name| tenant.another(name))).await
 }
 
-/// What there is of a space whose claim's namespace is to be deleted.
+/// Objects of a space whose claim's namespace is to be deleted.
 struct DoomedSpace {
     on_hub: [At; 2],
     objects: Vec<At>,

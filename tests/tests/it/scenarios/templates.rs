@@ -136,7 +136,7 @@ pub async fn hypershift_version_retired(tenant: &Tenant<'_>) -> anyhow::Result<(
     ready.verdict().await
 }
 
-/// What somebody else made on the hub under the cluster's name is neither changed nor ended.
+/// An object of somebody else under the cluster's name on the hub is neither changed nor deleted.
 pub async fn hypershift_name_taken(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let hub = tenant.engine.hub.cluster();
     let mut entry = Entry::new(tenant, hypershift::template()?, "");
