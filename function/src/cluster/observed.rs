@@ -16,6 +16,7 @@ mod pools;
 pub mod prerequisites;
 mod primary_object;
 mod required;
+mod sizes;
 mod templates;
 pub mod tenant_credentials;
 mod transfer;

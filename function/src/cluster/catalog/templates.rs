@@ -20,6 +20,7 @@ mod claim_spec;
 mod groups;
 mod last_accepted;
 mod network;
+mod parameters;
 mod placement;
 mod refusal;
 mod resolve;

@@ -15,7 +15,7 @@ use testplatform_apis::{
     },
 };
 
-use super::peers::TEXT;
+use super::sizes::TEXT;
 use crate::{
     sdk::{
         composite::{Composite, Flavour},

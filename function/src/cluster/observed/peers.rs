@@ -16,7 +16,10 @@ use testplatform_apis::{
     phase::Phase,
 };
 
-use super::required::{PEERS, PEERS_OTHER_FLAVOUR};
+use super::{
+    required::{PEERS, PEERS_OTHER_FLAVOUR},
+    sizes::TEXT,
+};
 use crate::sdk::{
     composite::Composite,
     proto::RunFunctionRequest,
@@ -77,9 +80,6 @@ pub(crate) const PEER_FIELDS: FieldList = &[
         ]),
     ),
 ];
-
-/// No name, moment, duration or reason is longer: a name has at most 253 characters, which are at most four bytes each.
-pub(super) const TEXT: Keep = Keep::Whole((1 << 10) + 16);
 
 /// Another composite that has, or wants to have, a cluster.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,10 +13,7 @@ use testplatform_apis::{
     },
 };
 
-use super::{
-    ClaimSpec, catalogue,
-    resolve::{Refusals, resolve_parameters},
-};
+use super::{ClaimSpec, catalogue, parameters::resolve_parameters, refusal::Refusals};
 use crate::cluster::request::NodeCount;
 
 /// A group that may be asked for, not yet in the words of its backend.

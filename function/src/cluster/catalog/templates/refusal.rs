@@ -15,6 +15,15 @@ pub(super) struct FieldRefusal {
     pub sentence: String,
 }
 
+/// Collected refusals.
+pub(super) struct Refusals(pub Vec<FieldRefusal>);
+
+impl Refusals {
+    pub(super) fn add(&mut self, reason: Request, path: impl Into<String>, sentence: impl Into<String>) {
+        self.0.push(FieldRefusal { reason, path: path.into(), sentence: sentence.into() });
+    }
+}
+
 /// The most refusals that are said in full.
 const MAX_LISTED: usize = 10;
 
