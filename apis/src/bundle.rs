@@ -50,9 +50,9 @@ pub struct BundleRequestSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterRef {
-    /// Its API group, such as `hypershift.openshift.io`.
+    /// Its API group, such as `cluster.x-k8s.io`.
     pub group: String,
-    /// Its kind, such as `HostedCluster`.
+    /// Its kind, such as `Cluster`.
     pub kind: String,
     /// Its name.
     pub name: ObjectName,

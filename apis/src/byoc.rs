@@ -1,5 +1,5 @@
 //! Bring your own credentials: a cluster created with Secrets of the tenant's namespace. With `clusterClaim`, a hub's Hive creates it in
-//! the tenant's own cloud account. With `template`, HyperShift creates it with the tenant's pull secret and SSH key.
+//! the tenant's own cloud account. With `template`, its backend creates it with the tenant's pull secret and SSH key.
 //!
 //! The function writes the list of [`SecretCopy`] into a ConfigMap of the claim's own namespace on the hub. The provider copies these
 //! Secrets there and answers with a [`SecretSyncReport`] in an annotation of that ConfigMap. Nothing here ever holds the content of a

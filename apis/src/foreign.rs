@@ -3,10 +3,17 @@
 pub mod caas;
 pub mod cluster_api;
 pub mod cluster_claim;
+mod cluster_object;
 pub mod cluster_pool;
+mod endpoint;
 pub mod ephemeral_cluster;
-pub mod hypershift;
+pub mod hosted_cluster;
 pub mod meta;
 pub mod object;
 pub mod osac;
 pub mod provider_config;
+mod resource_kind;
+
+pub use cluster_object::ClusterObject;
+pub use endpoint::Endpoint;
+pub use resource_kind::ResourceKind;

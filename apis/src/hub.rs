@@ -7,7 +7,6 @@
 //! limit.
 
 mod facts;
-mod kinds;
 mod mirror;
 mod reason;
 mod versions;
@@ -22,8 +21,8 @@ use crate::{
     template::Backend,
 };
 
+pub use crate::foreign::ResourceKind;
 pub use facts::{BackendFacts, CONFIG_MAP, ClassFacts, Facts, Health, KEY};
-pub use kinds::ResourceKind;
 pub use mirror::{ConfigMap, GOOD_FOR, Known, Mirror, known_facts};
 pub use reason::{NoHub, Selected};
 pub use versions::{PartialVersion, Versions};
@@ -124,8 +123,11 @@ impl Hub {
     /// Estimates the number of clusters from the Objects that use its ProviderConfig, rounded up, for a hub without facts. Every Object
     /// counts, those that mirror facts included.
     pub fn estimate_clusters(&self, backend: Backend) -> Option<u32> {
-        let each =
-            self.objects_per_cluster.get(&backend).copied().unwrap_or_else(|| objects_per_cluster(backend));
+        let each = self
+            .objects_per_cluster
+            .get(&backend)
+            .copied()
+            .unwrap_or(backend.descriptor().objects_per_cluster);
         Some(self.users?.div_ceil(each))
     }
 
@@ -140,16 +142,6 @@ impl Hub {
     ) -> Option<Result<String, String>> {
         let pattern = self.namespaces.get(&backend)?;
         Some(parse_namespace(&pattern.replace(TENANT, tenant.unwrap_or("administrator"))))
-    }
-}
-
-/// Usual number of Objects of a cluster: its primary Object and its credentials, and a NodePool if nodes have their own objects. An OSAC
-/// cluster also has its watched HostedCluster.
-const fn objects_per_cluster(backend: Backend) -> u32 {
-    match backend {
-        Backend::HyperShift => 3,
-        Backend::Osac => 4,
-        Backend::ClusterApi | Backend::Caas => 2,
     }
 }
 

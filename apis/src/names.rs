@@ -43,10 +43,10 @@ pub mod ours {
     /// On the Object of a NodePool: the labels and taints that it has of the catalogue, JSON; none where there are none. A catalogue that
     /// changes changes no nodes.
     pub const NODE_BASE: &str = "testplatform.ci.openshift.org/node-base";
-    /// On writer Object and `credentials` of a ClusterOrder: what each class of nodes was when it was asked for, JSON, by class. A catalogue
+    /// On writer Object and `credentials`, where node requests have the names of their classes: what each class of nodes was when it was asked for, JSON, by class. A catalogue
     /// that changes changes no nodes.
     pub const NODE_CLASSES: &str = "testplatform.ci.openshift.org/node-classes";
-    /// On the same: which spec was to be brought about, and the jobs that failed at it, JSON. OSAC forgets them after a while.
+    /// On the same: which spec was to be brought about, and the jobs that failed at it, JSON. The hub forgets them after a while.
     pub const FAILED_JOBS: &str = "testplatform.ci.openshift.org/failed-jobs";
     /// On the writer Object of a backend with several hubs: namespace of the published credentials on its hub.
     pub const CREDENTIALS_NAMESPACE: &str = "testplatform.ci.openshift.org/credentials-namespace";

@@ -3,7 +3,10 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::meta::{Lenient, Metadata, ObservedCondition, with_status_time};
+use super::{
+    ClusterObject,
+    meta::{Lenient, Metadata, ObservedCondition, with_status_time},
+};
 
 /// apiVersion.
 pub const API_VERSION: &str = "cluster.x-k8s.io/v1beta2";
@@ -25,6 +28,16 @@ pub struct Cluster {
     pub spec: Value,
     /// Status.
     pub status: Lenient<ClusterStatus>,
+}
+
+impl ClusterObject for Cluster {
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    fn spec(&self) -> &Value {
+        &self.spec
+    }
 }
 
 /// Parts of its `status`. An unreadable part does not affect the others.
@@ -93,24 +106,6 @@ pub struct V1Beta1 {
     pub failure_message: String,
 }
 
-/// Endpoint of an API. HyperShift uses this type too.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct Endpoint {
-    /// Host name or address.
-    pub host: String,
-    /// Port.
-    pub port: u16,
-}
-
-impl Endpoint {
-    /// The URL, once host and port are known.
-    pub fn url(&self) -> Option<String> {
-        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        (!host.is_empty() && self.port != 0).then(|| format!("https://{host}:{}", self.port))
-    }
-}
-
 /// Condition types, and the reasons of them that matter.
 pub mod conditions {
     /// All of it is there and answers.
@@ -149,17 +144,4 @@ pub mod conditions {
     pub const DELETING: &str = "Deleting";
     /// Somebody paused it.
     pub const PAUSED: &str = "Paused";
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_endpoint_is_a_url_once_it_is_whole() {
-        let url = |host: &str, port| Endpoint { host: host.into(), port }.url();
-        assert_eq!(url("api.demo.example", 6443).as_deref(), Some("https://api.demo.example:6443"));
-        assert_eq!(url("fd00::1", 6443).as_deref(), Some("https://[fd00::1]:6443"));
-        assert_eq!((url("", 6443), url("api.demo.example", 0)), (None, None));
-    }
 }

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::Backend;
-use super::kind::{BackendDefinition, Caas, ClusterApi, HyperShift, Osac};
+use super::kind::{self, BackendDefinition};
 use super::parameter::Rule;
 use super::version::Version;
 use crate::catalogue::EVERYBODY;
@@ -42,18 +42,48 @@ pub struct Entry {
     pub releases: Vec<Release>,
 }
 
-/// Settings of the entry, by backend.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Made {
-    /// By HyperShift.
-    HyperShift(Kit<HyperShift>),
-    /// By Cluster API.
-    ClusterApi(Kit<ClusterApi>),
-    /// By CaaS.
-    Caas(Kit<Caas>),
-    /// By OSAC.
-    Osac(Kit<Osac>),
+macro_rules! define_made {
+    ($($backend:ident),*) => {
+        /// Settings of the entry, by backend.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Made {
+            $(
+                #[doc = concat!("Of [`", stringify!($backend), "`](kind::", stringify!($backend), ").")]
+                $backend(Kit<kind::$backend>),
+            )*
+        }
+
+        impl Made {
+            /// Reads the settings of a backend. None: they cannot be read.
+            fn read_settings(
+                backend: Backend,
+                document: &Document,
+                releases: &mut Vec<Release>,
+                flaws: &mut check::Flaws<'_>,
+            ) -> Option<Self> {
+                match backend {
+                    $(Backend::$backend => check::check_kit(document, releases, flaws).map(Self::$backend),)*
+                }
+            }
+
+            /// Backend of the clusters.
+            pub const fn backend(&self) -> Backend {
+                match self {
+                    $(Self::$backend(_) => Backend::$backend,)*
+                }
+            }
+
+            /// Validation rules for claims.
+            pub fn as_offer(&self) -> &dyn TemplateOffer {
+                match self {
+                    $(Self::$backend(kit) => kit,)*
+                }
+            }
+        }
+    };
 }
+
+crate::for_each_backend!(define_made);
 
 /// Backend-specific part of an entry.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,12 +161,7 @@ impl Entry {
 
     /// Backend of its clusters.
     pub const fn backend(&self) -> Backend {
-        match self.made {
-            Made::HyperShift(_) => Backend::HyperShift,
-            Made::ClusterApi(_) => Backend::ClusterApi,
-            Made::Caas(_) => Backend::Caas,
-            Made::Osac(_) => Backend::Osac,
-        }
+        self.made.backend()
     }
 
     /// Whether clusters may be asked for.

@@ -1,23 +1,28 @@
-//! Backend-specific parts of an entry: source of its clusters, classes of nodes, and targets of parameters. Typed for each backend, so that
-//! rendering a claim needs no further checks.
+//! The backends of templates. Each has a module with its [`BackendDescriptor`] and the types of its part of an entry: source of its
+//! clusters, classes of nodes, and targets of parameters. Rendering a claim so needs no further checks.
+//!
+//! A backend is registered here and nowhere else in this crate: [`Backend`], [`Backend::descriptor`] and
+//! [`for_each_backend`](crate::for_each_backend).
 
+mod backend;
 mod caas;
 mod cluster_api;
+mod definition;
 mod hypershift;
 mod osac;
 mod overlay;
 
-use std::fmt::Debug;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
-
-use super::{Backend, companions::Architecture, parameter::Type};
+use super::descriptor::BackendDescriptor;
 
 pub use caas::{Caas, ChartValue, NoMachine};
 pub use cluster_api::{
     ClassRef, CloudCredential, ClusterApi, ControlPlaneClasses, NetworkVariables, Variable, Worker,
 };
+pub use definition::BackendDefinition;
+pub(super) use definition::find_nulls;
 pub use hypershift::{
     AgentMachine, AwsMachine, HyperShift, KubeVirtMachine, Machine, MachineDocument, Place, Platform,
     TargetDocument,
@@ -25,123 +30,62 @@ pub use hypershift::{
 pub use osac::{Host, JobParameter, Osac};
 pub use overlay::merge_overlay;
 
-/// Backend-specific part of an entry.
-pub trait BackendDefinition: Clone + Debug + PartialEq + DeserializeOwned {
-    /// The backend.
-    const BACKEND: Backend;
-    /// Machine of a class of nodes.
-    type Machine: Clone + Debug + PartialEq + DeserializeOwned;
-    /// Target of a parameter's value.
-    type Target: Clone + Debug + PartialEq + Eq;
-
-    /// Finds errors, each with its member.
-    fn find_flaws(&self) -> Vec<(String, String)>;
-    /// Error in a class of nodes, if any.
-    fn machine_flaw(&self, machine: &Self::Machine) -> Option<String>;
-    /// Finds errors in an overlay, each with its path. The second argument: targets of parameters.
-    fn overlay_flaws(&self, _: &Map<String, Value>, _: &[&Self::Target]) -> Vec<(String, String)> {
-        let words = format!(
-            "is for hypershift and cluster-api: {} has no document of which its objects are made",
-            Self::BACKEND
-        );
-        vec![(String::new(), words)]
-    }
-    /// Finds references, each with its path in the entry, that fail when claims bring their own credentials: objects named beside the
-    /// cluster's are not in the namespace of a claim. `overlay` and `targets` are those of the entry.
-    fn brought_flaws(&self, _: &Map<String, Value>, _: &[&Self::Target]) -> Vec<(String, String)> {
-        vec![]
-    }
-    /// Parses the target of a cluster's parameter.
-    fn parse_target(&self, words: &str) -> Result<Self::Target, String>;
-    /// Parses the target of a node group's parameter.
-    fn node_target(&self, words: &str) -> Result<Self::Target, String>;
-    /// The architectures that nodes of a class can have, that of groups that ask for none first; empty: whichever is asked for.
-    fn architectures(_: &Self::Machine) -> &'static [Architecture] {
-        &[]
-    }
-    /// Whether the nodes of a group can become those of another class.
-    fn may_become(&self, old: &Self::Machine, new: &Self::Machine) -> bool;
-    /// The classes of control planes that there are.
-    fn control_plane_classes(&self) -> Vec<&str> {
-        vec![]
-    }
-    /// Which of the claim's networks of the cloud have somewhere to go.
-    fn network_variables(&self) -> NetworkVariables {
-        NetworkVariables::default()
-    }
-    /// Whether the version of a cluster that is there can change.
-    fn can_upgrade(&self) -> bool {
-        Self::BACKEND.capabilities().editable
-    }
-    /// Whether the control plane of a cluster that is there can get more nodes, or fewer.
-    fn resizes_control_plane(&self) -> bool {
-        Self::BACKEND.capabilities().editable
-    }
-    /// Whether parameters of a cluster that is there can change.
-    fn can_tune_parameters(&self) -> bool {
-        Self::BACKEND.capabilities().editable
-    }
-    /// Whether there can be parameters of a type.
-    fn takes_type(&self, _: Type) -> bool {
-        true
-    }
-    /// Whether a version can be asked for at all.
-    fn takes_versions(&self) -> bool {
-        true
-    }
-    /// Whether each release has to name its image.
-    fn needs_image(&self) -> bool;
-    /// Whether there has to be a release at all; otherwise the backend has one of its own.
-    fn needs_release(&self) -> bool {
-        matches!(Self::BACKEND, Backend::HyperShift | Backend::ClusterApi)
-    }
+/// Backend of a template's clusters. A catalogue entry fixes it; a claim never names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backend {
+    /// A HyperShift HostedCluster with its NodePools.
+    #[serde(rename = "hypershift")]
+    HyperShift,
+    /// A Cluster API Cluster with a managed topology.
+    ClusterApi,
+    /// A ClusterTemplateInstance of the cluster-templates operator.
+    Caas,
+    /// An OSAC ClusterOrder.
+    Osac,
 }
 
-/// The nulls of a document: a null is no value, and an API server refuses it.
-pub(crate) fn find_nulls(at: &str, value: &Value, found: &mut Vec<(String, String)>) {
-    match value {
-        Value::Null => found.push((at.to_owned(), "is null; leave it out".into())),
-        Value::Object(members) => {
-            members.iter().for_each(|(key, member)| find_nulls(&format!("{at}.{key}"), member, found));
-        }
-        Value::Array(items) => {
-            items.iter().enumerate().for_each(|(i, item)| find_nulls(&format!("{at}[{i}]"), item, found));
-        }
-        Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
+impl Backend {
+    /// Every backend.
+    pub const ALL: [Self; 4] = [Self::HyperShift, Self::ClusterApi, Self::Caas, Self::Osac];
 
-/// The members that an entry must leave to the function: what a claim asks for goes there.
-pub(crate) fn find_owned_members(
-    at: &str,
-    document: &Value,
-    members: &[&str],
-    found: &mut Vec<(String, String)>,
-) {
-    for member in members {
-        let pointer = format!("/{}", member.replace('.', "/"));
-        if document.pointer(&pointer).is_some() {
-            let words = "is written by the function, from what the claim asks for; leave it out";
-            found.push((format!("{at}.{member}"), words.into()));
+    /// Its constants.
+    pub const fn descriptor(self) -> &'static BackendDescriptor {
+        match self {
+            Self::HyperShift => &hypershift::DESCRIPTOR,
+            Self::ClusterApi => &cluster_api::DESCRIPTOR,
+            Self::Caas => &caas::DESCRIPTOR,
+            Self::Osac => &osac::DESCRIPTOR,
         }
     }
 }
 
-/// A path of plain words, such as `configuration.proxy.httpProxy`.
-pub(crate) fn parse_path(words: &str) -> Result<Vec<String>, String> {
-    let plain = |part: &str| {
-        !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+/// Calls a macro with the name of every backend, which is that of its variant of [`Backend`](crate::template::Backend) and of its type in
+/// [`kind`](crate::template::kind). Types and functions that have the same line for each backend are defined by it.
+#[macro_export]
+macro_rules! for_each_backend {
+    ($define:ident) => {
+        $define! { HyperShift, ClusterApi, Caas, Osac }
     };
-    let parts: Vec<String> = words.split('.').map(str::to_owned).collect();
-    if parts.iter().all(|part| plain(part)) { Ok(parts) } else { Err("is no path of words and dots".into()) }
 }
 
-/// A name of at most 253 characters without blanks.
-pub(crate) fn parse_word(text: &str) -> Result<String, String> {
-    let plain = |c: char| c.is_ascii_graphic();
-    if !text.is_empty() && text.len() <= 253 && text.chars().all(plain) {
-        Ok(text.to_owned())
-    } else {
-        Err("is no name of 1 to 253 characters without blanks".into())
-    }
+/// `backendRef` of whichever backend; only for the schema.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only an editor's view; values are read as their backend's")]
+pub(super) enum Reference {
+    HyperShift(HyperShift),
+    ClusterApi(ClusterApi),
+    Caas(Caas),
+    Osac(Osac),
+}
+
+/// `machine` of whichever backend; only for the schema.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "an editor's view of what is read by the backend that the entry names")]
+pub(super) enum MachineReference {
+    HyperShift(MachineDocument),
+    ClusterApi(Worker),
+    Osac(Host),
 }

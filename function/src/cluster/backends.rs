@@ -2,13 +2,14 @@
 
 mod api;
 mod caas;
-pub mod cluster_api;
+mod cluster_api;
 pub mod cluster_claim;
 pub(crate) mod common;
 pub mod ephemeral_cluster;
-pub mod hypershift;
+mod hosted_cluster;
+mod hypershift;
 pub mod intent;
-pub mod osac;
+mod osac;
 
 pub use api::{Backend, Health, Job, Stage, TeardownMethod};
 pub use common::conditions::{BackendCondition, BackendConditions};
@@ -35,7 +36,7 @@ pub fn select_backend(request: &Validated) -> Option<&'static dyn Backend> {
     match request.block {
         Block::CiOperator(_) => Some(&ephemeral_cluster::EphemeralClusters),
         Block::ClusterClaim(_) => Some(&cluster_claim::ClusterClaims),
-        Block::Template(ref templated) => templated.backend.map(backend_of_template),
+        Block::Template(ref templated) => Some(backend_of_template(templated.backend?)),
     }
 }
 
@@ -44,8 +45,13 @@ pub fn orphaned_resources(request: &PlannedRequest, observed: &Observed) -> Vec<
     common::templated::orphaned_resources(request, observed, &Health::default())
 }
 
-/// Backend of a template.
-pub fn backend_of_template(backend: template::Backend) -> &'static dyn Backend {
+/// A backend of templates, and the rollout of its clusters.
+pub trait TemplatedCluster: Backend + Rollout {}
+
+impl<T: Backend + Rollout> TemplatedCluster for T {}
+
+/// Backend of a template: the registration of the backends in this crate.
+pub fn backend_of_template(backend: template::Backend) -> &'static dyn TemplatedCluster {
     match backend {
         template::Backend::HyperShift => &hypershift::HyperShift,
         template::Backend::ClusterApi => &cluster_api::ClusterApi,
@@ -56,10 +62,6 @@ pub fn backend_of_template(backend: template::Backend) -> &'static dyn Backend {
 
 /// Rollout of the cluster that the primary Object carries. None: no cluster by template is requested yet.
 pub(crate) fn select_rollout(observed: &Observed) -> Option<&'static dyn Rollout> {
-    Some(match observed.primary.as_ref()?.template_backend()? {
-        template::Backend::HyperShift => &hypershift::HyperShift,
-        template::Backend::ClusterApi => &cluster_api::ClusterApi,
-        template::Backend::Caas => &caas::Caas,
-        template::Backend::Osac => &osac::Osac,
-    })
+    let backend = observed.primary.as_ref()?.template_backend()?;
+    Some(backend_of_template(backend))
 }

@@ -7,6 +7,7 @@ use testplatform_apis::{
     condition::{ConditionType, JobCompleted},
     foreign::meta::ObservedCondition,
     phase::Phase,
+    template::{Backend, descriptor::Underlying},
 };
 
 use crate::{
@@ -14,8 +15,8 @@ use crate::{
         backends::intent::PrimaryAction,
         lifecycle::ClusterEvaluation,
         observed::{
-            BUNDLES, BUNDLES_OBSERVER, CREDENTIALS, ENDED, EPHEMERAL_CLUSTER, HOSTED, OF_TEMPLATES, ORDER,
-            OURS, is_auxiliary_name, is_ended_by_removal,
+            BUNDLES, BUNDLES_OBSERVER, CREDENTIALS, ENDED, EPHEMERAL_CLUSTER, HOSTED, OURS,
+            is_auxiliary_name, is_ended_by_removal, is_template_resource,
             tenant_credentials::{POOL, TENANT_RESOURCES},
         },
         request::Resolution,
@@ -74,8 +75,14 @@ fn find_dropped(
     let goes = ends || elsewhere || lifecycle.completion.is_some();
     let parts = evaluation.observed.node_pools.0.iter();
     let parts = parts.map(|(name, part)| (name.as_str(), goes || unasked(&part.group)));
-    // An order ends with its cluster. An instance ends earlier, so the observer of its HostedCluster stays until nothing is left.
-    let hosted_goes = if evaluation.plan.primary_resource == Some(ORDER) { goes } else { over || elsewhere };
+    // An object whose HostedCluster is always watched ends with its cluster. Another one ends earlier, so the observer stays until nothing
+    // is left.
+    let backend = evaluation.plan.primary_resource.and_then(Backend::of_primary_resource);
+    let underlying = backend.and_then(|backend| backend.descriptor().underlying);
+    let hosted_goes = match underlying {
+        Some(Underlying::Always(_)) => goes,
+        Some(Underlying::Observed(_)) | None => over || elsewhere,
+    };
     let parts = parts.chain(evaluation.observed.hosted.iter().map(|_| (HOSTED, hosted_goes)));
     // The bundle request goes with the cluster. Its observer stays until nothing is left, or until teardown is no longer requested.
     let bundles = &evaluation.observed.bundles;
@@ -85,14 +92,13 @@ fn find_dropped(
     let ahead = evaluation.observed.prerequisites.keys().map(|name| (*name, lifecycle.completion.is_some()));
     let parts = parts.chain(bundle_requests).chain(undone).chain(ahead);
     let own = evaluation.observed.primary.as_ref().map(|primary| primary.name);
-    let of_template = |name: &str| OF_TEMPLATES.contains(&name);
     let ended = evaluation.observed.completion_record.is_some();
     let brought = &evaluation.observed.tenant_credentials;
     let observed_only = evaluation.observed.transfer.hides_primary();
     let known = |name: &&str| match *name {
         ENDED => ended,
         name if TENANT_RESOURCES.contains(&name) => brought.contains_key(name),
-        name => !of_template(name) || own == Some(name),
+        name => !is_template_resource(name) || own == Some(name),
     };
     let ours = OURS.into_iter().filter(known).map(|name| {
         let on_purpose = match name {
@@ -103,7 +109,7 @@ fn find_dropped(
             POOL if ends => true,
             // They outlive the cluster, and go once nothing is left of it.
             name if TENANT_RESOURCES.contains(&name) => lifecycle.completion.is_some(),
-            _ => is_ended_by_removal(name) && (ends || (elsewhere && of_template(name))),
+            _ => is_ended_by_removal(name) && (ends || (elsewhere && is_template_resource(name))),
         };
         (name, on_purpose)
     });

@@ -15,6 +15,7 @@ mod peers;
 mod pools;
 pub mod prerequisites;
 mod primary_object;
+mod remote;
 mod required;
 mod sizes;
 mod templates;
@@ -29,6 +30,7 @@ use testplatform_apis::{
     },
     input::Settings,
     names::{Uid, crossplane, ours},
+    template::Backend,
 };
 
 pub(crate) use bundles::report_text;
@@ -46,9 +48,9 @@ pub use peers::{PeerCluster, PeerRequest, PeerState};
 pub use pools::Pools;
 pub(crate) use primary_object::MAX_CLOCK_SKEW;
 pub use primary_object::{
-    CLUSTER_CLAIM, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, INSTANCE, OF_TEMPLATES, ORDER, PrimaryObject, Remote,
-    TOPOLOGY, is_ended_by_removal,
+    CLUSTER_CLAIM, EPHEMERAL_CLUSTER, PrimaryObject, is_ended_by_removal, is_template_resource,
 };
+pub use remote::{ObservedBackend, Remote};
 pub(crate) use required::PEER_NAMES;
 use required::PRIMARY_OBJECT;
 pub use required::{RequirementOptions, requirements};
@@ -76,22 +78,33 @@ pub const CREDENTIALS: &str = "credentials";
 /// Composition resource name of the Object by which a composite in a namespace remembers that it has ended.
 pub const ENDED: &str = "ended";
 
-/// Composition resource names of ours, in the order of names. Beside them are those of [`NodePools`], one for each group of nodes.
-pub const OURS: [&str; 13] = [
+/// Composition resource names of ours that are the same for every backend.
+const FIXED: [&str; 9] = [
     tenant_credentials::ACCESS,
     tenant_credentials::NAMESPACE,
     tenant_credentials::POOL,
     tenant_credentials::PROVIDER,
     tenant_credentials::REQUEST,
     CLUSTER_CLAIM,
-    HOSTED_CLUSTER,
     CREDENTIALS,
     EPHEMERAL_CLUSTER,
     ENDED,
-    INSTANCE,
-    ORDER,
-    TOPOLOGY,
 ];
+
+/// Composition resource names of ours. Beside them are those of [`NodePools`], one for each group of nodes.
+pub const OURS: [&str; FIXED.len() + Backend::ALL.len()] = {
+    let mut ours = [""; FIXED.len() + Backend::ALL.len()];
+    let mut i = 0;
+    while i < ours.len() {
+        ours[i] = if i < FIXED.len() {
+            FIXED[i]
+        } else {
+            Backend::ALL[i - FIXED.len()].descriptor().primary_resource
+        };
+        i += 1;
+    }
+    ours
+};
 
 /// Name that the incumbent gives to a Secret which it does not know yet. Never a known name: it is one real,
 /// creatable name for all waiting claims.
@@ -212,11 +225,13 @@ impl Observed {
                     let details = Details::new(&resource.connection_details);
                     observed.credentials = Some(Credentials { object, details });
                 }
-                own if OF_TEMPLATES.contains(&own) && is_labelled(name, bytes)? => {
-                    observed.set_primary(PrimaryObject::of_template(
-                        own,
-                        &decode_resource(name, bytes)?.resource,
-                    )?)?;
+                own if is_template_resource(own) && is_labelled(name, bytes)? => {
+                    if let Some(backend) = Backend::of_primary_resource(own) {
+                        observed.set_primary(PrimaryObject::of_template(
+                            backend,
+                            &decode_resource(name, bytes)?.resource,
+                        )?)?;
+                    }
                 }
                 HOSTED if is_labelled(name, bytes)? => {
                     observed.hosted =
@@ -263,6 +278,11 @@ impl Observed {
         Ok(observed)
     }
 
+    /// The object of the cluster as last observed, if it is one of this backend.
+    pub fn cluster_object<K: ObservedBackend>(&self) -> Option<&K::Object> {
+        self.primary.as_ref()?.cluster_object::<K>()
+    }
+
     /// Sets the primary Object. A composite has one cluster, and so one primary Object.
     fn set_primary(&mut self, mut primary: PrimaryObject) -> Result<(), UnusableRequest> {
         if primary.found_foreign_remote(&self.composite) {
@@ -272,9 +292,7 @@ impl Observed {
             None => Ok(()),
             Some(_) => Err(UnusableRequest::Unreadable {
                 part: "the observed resources".into(),
-                why: format!(
-                    "there is more than one of {CLUSTER_CLAIM:?}, {HOSTED_CLUSTER:?}, {EPHEMERAL_CLUSTER:?}, {INSTANCE:?}, {ORDER:?} and {TOPOLOGY:?}"
-                ),
+                why: format!("there is more than one of {}", primary_object::list_names()),
             }),
         }
     }
@@ -296,8 +314,11 @@ impl Observed {
         }
         let primary = match metadata["labels"][ours::COMPONENT].as_str() {
             Some(CLUSTER_CLAIM) => PrimaryObject::cluster_claim(&found.resource)?,
-            Some(name) if OF_TEMPLATES.contains(&name) => PrimaryObject::of_template(name, &found.resource)?,
-            Some(_) | None => return Ok(()),
+            Some(name) => match Backend::of_primary_resource(name) {
+                Some(backend) => PrimaryObject::of_template(backend, &found.resource)?,
+                None => return Ok(()),
+            },
+            None => return Ok(()),
         };
         // A primary Object whose hub was given up is being deleted, or is gone and still in a cache. It created nothing.
         let Metadata { finalizers, .. } = &primary.object.metadata;

@@ -13,8 +13,8 @@ use testplatform_apis::{
 
 pub use pool::{PoolClaim, PoolRef};
 pub use spec::{
-    AnyBackendSpec, BackendSpec, BroughtCredentials, BundleSelection, NodeCount, NodeGroupSpec, ResolvedSpec,
-    SelectedRelease, Setting,
+    AnyBackendSpec, BackendSpec, BroughtCredentials, BundleSelection, NodeCount, NodeGroupSpec,
+    RequestedBackend, ResolvedSpec, SelectedRelease, Setting,
 };
 pub use templated::{COMPANIONS, Placement, Resolution, Templated, Terms};
 

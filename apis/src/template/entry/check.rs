@@ -13,6 +13,7 @@ use crate::json;
 use crate::names::ObjectName;
 use crate::template::Backend;
 use crate::template::companions::MAX_PARAMETERS;
+use crate::template::descriptor::Underlying;
 use crate::template::kind::{BackendDefinition, NetworkVariables};
 use crate::template::parameter::{Rule, join_path};
 use crate::{collect, duration::GoDuration};
@@ -66,36 +67,27 @@ pub(super) fn check_entry(name: &str, document: Document, flaws: &mut Vec<EntryF
             format!("is for others: {backend} cannot bring a cluster to another template"),
         );
     }
-    if document.observes.is_some() && backend != Backend::Caas {
-        flaws.add_flaw("observes", format!("is for caas: {backend} tells by itself how a cluster does"));
+    let is_observing = |underlying| matches!(underlying, Some(Underlying::Observed(_)));
+    if document.observes.is_some() && !is_observing(backend.descriptor().underlying) {
+        let others = Backend::join_names(|other| is_observing(other.underlying));
+        let sentence = format!("is for {others}: {backend} tells by itself how a cluster does");
+        flaws.add_flaw("observes", sentence);
     }
     if document.bring_your_own.is_some() {
         check_bring_your_own(&document, backend, &mut flaws);
     }
     let mut releases = Vec::new();
-    let made = match backend {
-        Backend::HyperShift => check_kit(&document, &mut releases, &mut flaws).map(Made::HyperShift),
-        Backend::ClusterApi => check_kit(&document, &mut releases, &mut flaws).map(Made::ClusterApi),
-        Backend::Caas => check_kit(&document, &mut releases, &mut flaws).map(Made::Caas),
-        Backend::Osac => check_kit(&document, &mut releases, &mut flaws).map(Made::Osac),
-    };
+    let made = Made::read_settings(backend, &document, &mut releases, &mut flaws);
     Some(Entry { name: name.to_owned(), made: made?, document, releases })
 }
 
 /// Whether claims can bring their own credentials to clusters of a backend at all, and to this entry's.
 fn check_bring_your_own(document: &Document, backend: Backend, flaws: &mut Flaws<'_>) {
-    let why = match backend {
-        Backend::HyperShift => None,
-        Backend::ClusterApi => {
-            Some("which Secrets its clusters are made with is a matter of their ClusterClass")
-        }
-        Backend::Caas => Some("its charts get nothing but values"),
-        Backend::Osac => Some("it takes them as plain text in its orders alone"),
-    };
-    if let Some(why) = why {
+    if let Some(why) = backend.descriptor().refuses_tenant_credentials {
+        let others = Backend::join_names(|other| other.refuses_tenant_credentials.is_none());
         flaws.add_flaw(
             "bringYourOwn",
-            format!("is for hypershift: {backend} takes no Secrets of claims, since {why}"),
+            format!("is for {others}: {backend} takes no Secrets of claims, since {why}"),
         );
     }
     if bundles::has_bundles(document) {
@@ -121,7 +113,8 @@ fn check_spans(document: &Document, flaws: &mut Flaws<'_>) {
     }
 }
 
-fn check_kit<K: BackendDefinition>(
+/// Reads the settings of a backend, and everything in them that is wrong. None: they cannot be read.
+pub(super) fn check_kit<K: BackendDefinition>(
     document: &Document,
     releases: &mut Vec<Release>,
     flaws: &mut Flaws<'_>,
@@ -139,7 +132,7 @@ fn check_kit<K: BackendDefinition>(
     }
     let needs = Needs {
         backend: K::BACKEND,
-        release: base.needs_release(),
+        release: K::BACKEND.descriptor().release.is_required(),
         image: base.needs_image(),
         takes_versions: base.takes_versions(),
     };

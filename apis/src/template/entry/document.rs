@@ -12,7 +12,7 @@ use crate::duration::GoDuration;
 use crate::names::ObjectName;
 use crate::template::Backend;
 use crate::template::companions::{NodeGroup, Selector, Timeouts};
-use crate::template::kind::{Caas, ClusterApi, Host, HyperShift, MachineDocument, Osac, Worker};
+use crate::template::kind::{MachineReference, Reference};
 use crate::template::parameter::Rule;
 
 /// `data` as administrators write it.
@@ -152,17 +152,6 @@ struct Overlay {
     cluster: Option<Map<String, Value>>,
 }
 
-/// `backendRef` of whichever backend; only for the schema.
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "only an editor's view; values are read as their backend's")]
-enum Reference {
-    HyperShift(HyperShift),
-    ClusterApi(ClusterApi),
-    Caas(Caas),
-    Osac(Osac),
-}
-
 /// A kind of nodes as it is written.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -175,16 +164,6 @@ pub struct ClassDocument {
     /// Machine, in the terms of the backend.
     #[schemars(with = "MachineReference")]
     pub machine: Map<String, Value>,
-}
-
-/// `machine` of whichever backend; only for the schema.
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "an editor's view of what is read by the backend that the entry names")]
-enum MachineReference {
-    HyperShift(MachineDocument),
-    ClusterApi(Worker),
-    Osac(Host),
 }
 
 /// A release as it is written.
@@ -261,10 +240,10 @@ pub enum NetworkField {
 
 /// Backend whose object reports a cluster's health.
 #[derive(JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
 pub enum Observes {
     /// The HostedCluster that the backend makes.
-    HyperShift,
+    #[serde(rename = "hypershift")]
+    HostedCluster,
 }
 
 /// The JSON schema of `data`, for editors and checks before an entry is applied.

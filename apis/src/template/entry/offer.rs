@@ -1,7 +1,7 @@
 //! Offer of an entry, independent of its backend: [`Kit`] without its types, so that one validation of claims serves all backends without a
 //! copy for each.
 
-use super::{Kit, Made};
+use super::Kit;
 use crate::template::kind::{BackendDefinition, NetworkVariables};
 use crate::template::parameter::Rule;
 use crate::template::{Backend, companions::Architecture};
@@ -91,17 +91,5 @@ impl<K: BackendDefinition> TemplateOffer for Kit<K> {
 
     fn takes_versions(&self) -> bool {
         self.base.takes_versions()
-    }
-}
-
-impl Made {
-    /// Validation rules for claims.
-    pub fn as_offer(&self) -> &dyn TemplateOffer {
-        match self {
-            Self::HyperShift(kit) => kit,
-            Self::ClusterApi(kit) => kit,
-            Self::Caas(kit) => kit,
-            Self::Osac(kit) => kit,
-        }
     }
 }

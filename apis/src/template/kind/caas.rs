@@ -3,9 +3,59 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BackendDefinition, parse_word};
+use super::{BackendDefinition, definition::parse_word};
+use crate::foreign::{ResourceKind, caas::Instance};
 use crate::names::ObjectName;
-use crate::template::{Backend, parameter::Type};
+use crate::template::{
+    Backend,
+    capability::Capabilities,
+    descriptor::{BackendDescriptor, EverReady, NameLimit, ReleaseRule, Underlying},
+    parameter::Type,
+};
+
+/// Constants of the backend.
+pub(super) const DESCRIPTOR: BackendDescriptor = BackendDescriptor {
+    name: "caas",
+    title: "CaaS",
+    cluster_kind: ResourceKind {
+        group: "clustertemplate.openshift.io",
+        versions: &["v1alpha1"],
+        kind: "ClusterTemplateInstance",
+        plural: "clustertemplateinstances",
+    },
+    dependent_kinds: &[],
+    primary_resource: "instance",
+    default_namespace: "clusters",
+    // It becomes a label, and charts make names of it: what they add has to fit too.
+    name_limit: NameLimit::Characters(40),
+    objects_per_cluster: 2,
+    // Everything is a parameter of the chart, and the object is immutable as a whole.
+    capabilities: Capabilities {
+        node_groups: false,
+        autoscale: false,
+        min_count: 0,
+        arch: false,
+        failure_domain: false,
+        labels: false,
+        taints: false,
+        control_planes: &[],
+        release_image: false,
+        cluster_cidrs: false,
+        machine_cidr: false,
+        ipv6: false,
+        editable: false,
+        moves: false,
+        walks: false,
+    },
+    has_overlay: false,
+    release: ReleaseRule::Free,
+    underlying: Some(Underlying::Observed(Backend::HyperShift)),
+    refuses_tenant_credentials: Some("its charts get nothing but values"),
+    has_cloud_credentials: false,
+    ever_ready: EverReady::Phase("Ready"),
+    supported_versions: None,
+    reports_api_version: false,
+};
 
 /// Settings common to all ClusterTemplateInstances of an entry.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +93,7 @@ pub struct ChartValue {
 impl BackendDefinition for Caas {
     const BACKEND: Backend = Backend::Caas;
     type Machine = NoMachine;
+    type Object = Instance;
     type Target = ChartValue;
 
     fn find_flaws(&self) -> Vec<(String, String)> {

@@ -6,10 +6,68 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{BackendDefinition, find_nulls, find_owned_members, overlay, parse_word};
+use super::{
+    BackendDefinition,
+    definition::{find_nulls, find_owned_members, parse_word},
+    overlay,
+};
 use crate::duration::GoDuration;
+use crate::foreign::{ResourceKind, cluster_api::Cluster};
 use crate::names::ObjectName;
-use crate::template::Backend;
+use crate::template::{
+    Backend,
+    capability::Capabilities,
+    descriptor::{BackendDescriptor, EverReady, NameLimit, ReleaseRule},
+};
+
+/// Constants of the backend.
+pub(super) const DESCRIPTOR: BackendDescriptor = BackendDescriptor {
+    name: "cluster-api",
+    title: "Cluster API",
+    cluster_kind: ResourceKind {
+        group: "cluster.x-k8s.io",
+        // The request uses the fields of v1beta2; v1beta1 has others.
+        versions: &["v1beta2"],
+        kind: "Cluster",
+        plural: "clusters",
+    },
+    dependent_kinds: &[],
+    primary_resource: "topology",
+    default_namespace: "clusters",
+    // It becomes a label.
+    name_limit: NameLimit::Characters(63),
+    objects_per_cluster: 2,
+    capabilities: Capabilities {
+        node_groups: true,
+        autoscale: true,
+        min_count: 0,
+        // It comes with the machine image, and that with the class.
+        arch: false,
+        failure_domain: true,
+        labels: true,
+        taints: false,
+        control_planes: &[1, 3, 5],
+        // Of an image nobody knows the version, and the topology needs it.
+        release_image: false,
+        cluster_cidrs: true,
+        machine_cidr: false,
+        ipv6: true,
+        editable: true,
+        moves: true,
+        walks: true,
+    },
+    has_overlay: true,
+    release: ReleaseRule::Version,
+    underlying: None,
+    refuses_tenant_credentials: Some(
+        "which Secrets its clusters are made with is a matter of their ClusterClass",
+    ),
+    has_cloud_credentials: true,
+    // Stays true, whatever happens to the cluster.
+    ever_ready: EverReady::Condition("ControlPlaneInitialized"),
+    supported_versions: None,
+    reports_api_version: true,
+};
 
 /// Settings common to all Clusters of an entry.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -178,6 +236,7 @@ const OVERLAY_GUARDED: [&str; 3] = ["topology.variables", "clusterNetwork.pods",
 impl BackendDefinition for ClusterApi {
     const BACKEND: Backend = Backend::ClusterApi;
     type Machine = Worker;
+    type Object = Cluster;
     type Target = Variable;
 
     fn find_flaws(&self) -> Vec<(String, String)> {
@@ -254,5 +313,9 @@ impl BackendDefinition for ClusterApi {
 
     fn needs_image(&self) -> bool {
         self.image_variable.is_some()
+    }
+
+    fn cloud_credential(&self) -> Option<&CloudCredential> {
+        self.cloud_credential.as_ref()
     }
 }

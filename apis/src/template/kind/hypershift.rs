@@ -1,13 +1,71 @@
 //! Entries for HyperShift: a HostedCluster with a NodePool for each node group.
 
-use std::collections::BTreeMap;
+mod machine;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{BackendDefinition, find_nulls, find_owned_members, overlay, parse_path};
-use crate::template::{Backend, companions::Architecture};
+use super::{
+    BackendDefinition,
+    definition::{find_nulls, find_owned_members, parse_path},
+    overlay,
+};
+pub use machine::{AgentMachine, AwsMachine, KubeVirtMachine, Machine, MachineDocument, Platform};
+
+use crate::foreign::{ResourceKind, hosted_cluster::HostedCluster};
+use crate::template::{
+    Backend,
+    capability::Capabilities,
+    companions::Architecture,
+    descriptor::{BackendDescriptor, EverReady, NameLimit, ReleaseRule},
+};
+
+const CLUSTER_KIND: ResourceKind = ResourceKind {
+    group: "hypershift.openshift.io",
+    versions: &["v1beta1"],
+    kind: "HostedCluster",
+    plural: "hostedclusters",
+};
+
+/// Constants of the backend.
+pub(super) const DESCRIPTOR: BackendDescriptor = BackendDescriptor {
+    name: "hypershift",
+    title: "HyperShift",
+    cluster_kind: CLUSTER_KIND,
+    dependent_kinds: &[ResourceKind { kind: "NodePool", plural: "nodepools", ..CLUSTER_KIND }],
+    primary_resource: "cluster",
+    default_namespace: "clusters",
+    // HyperShift makes a namespace for each control plane, `<namespace>-<name>`.
+    name_limit: NameLimit::ControlPlaneNamespace { repetitions: 1 },
+    // There is a NodePool.
+    objects_per_cluster: 3,
+    capabilities: Capabilities {
+        node_groups: true,
+        autoscale: true,
+        min_count: 0,
+        arch: true,
+        failure_domain: false,
+        labels: true,
+        taints: true,
+        control_planes: &[1, 3],
+        release_image: true,
+        cluster_cidrs: true,
+        machine_cidr: true,
+        ipv6: true,
+        editable: true,
+        moves: true,
+        walks: false,
+    },
+    has_overlay: true,
+    release: ReleaseRule::Image,
+    underlying: None,
+    refuses_tenant_credentials: None,
+    has_cloud_credentials: false,
+    ever_ready: EverReady::VersionOrCondition("Available"),
+    supported_versions: Some("supported-versions"),
+    reports_api_version: false,
+};
 
 /// Settings common to all HostedClusters of an entry.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,126 +81,6 @@ pub struct HyperShift {
     /// its texts `{name}` and `{namespace}` stand for the HostedCluster's.
     #[serde(default)]
     pub node_pool: Map<String, Value>,
-}
-
-/// Platform of the nodes, as `platform.type` of a HostedCluster has it.
-#[derive(JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Platform {
-    /// Virtual machines on the hub.
-    KubeVirt,
-    /// Machines of Amazon's.
-    #[serde(rename = "AWS")]
-    Aws,
-    /// Hosts of an inventory.
-    Agent,
-}
-
-impl Platform {
-    /// The word of the HostedCluster.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::KubeVirt => "KubeVirt",
-            Self::Aws => "AWS",
-            Self::Agent => "Agent",
-        }
-    }
-}
-
-/// A class of nodes.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "MachineDocument")]
-pub enum Machine {
-    /// On the hub.
-    KubeVirt(KubeVirtMachine),
-    /// At Amazon's.
-    Aws(AwsMachine),
-    /// Out of an inventory.
-    Agent(AgentMachine),
-}
-
-impl Machine {
-    /// Platform of the machine.
-    pub const fn platform(&self) -> Platform {
-        match self {
-            Self::KubeVirt(_) => Platform::KubeVirt,
-            Self::Aws(_) => Platform::Aws,
-            Self::Agent(_) => Platform::Agent,
-        }
-    }
-}
-
-/// A class of nodes as it is written.
-#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct MachineDocument {
-    /// A virtual machine on the hub.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kubevirt: Option<KubeVirtMachine>,
-    /// A machine of Amazon's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub aws: Option<AwsMachine>,
-    /// A host of an inventory.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub agent: Option<AgentMachine>,
-}
-
-/// A virtual machine on the hub.
-#[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct KubeVirtMachine {
-    /// Number of cores.
-    #[schemars(range(min = 1, max = 1024))]
-    pub cores: u32,
-    /// Memory, such as 16Gi.
-    pub memory: String,
-    /// Size of its disk, such as 64Gi. If not set, HyperShift's default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub root_volume: Option<String>,
-}
-
-/// A machine of Amazon's.
-#[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AwsMachine {
-    /// Such as m5.xlarge.
-    pub instance_type: String,
-    /// Size of its disk in GiB. If not set, HyperShift's default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 8, max = 16384))]
-    pub root_volume_size: Option<u32>,
-}
-
-impl AwsMachine {
-    /// Whether its processor is an Arm one of Amazon's: a `g` behind the generation of the family says so, as in m6g, c7gn and im4gn. The first ones
-    /// were called a1. Source: "Amazon EC2 instance type naming conventions".
-    pub fn is_graviton(&self) -> bool {
-        let family = self.instance_type.split('.').next().unwrap_or_default();
-        let options = family
-            .trim_start_matches(|c: char| !c.is_ascii_digit())
-            .trim_start_matches(|c: char| c.is_ascii_digit());
-        family == "a1" || options.split('-').next().unwrap_or_default().contains('g')
-    }
-}
-
-/// A host of an inventory.
-#[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AgentMachine {
-    /// Labels of the Agents that will do.
-    pub match_labels: BTreeMap<String, String>,
-}
-
-impl TryFrom<MachineDocument> for Machine {
-    type Error = &'static str;
-
-    fn try_from(document: MachineDocument) -> Result<Self, Self::Error> {
-        match (document.kubevirt, document.aws, document.agent) {
-            (Some(machine), None, None) => Ok(Self::KubeVirt(machine)),
-            (None, Some(machine), None) => Ok(Self::Aws(machine)),
-            (None, None, Some(machine)) => Ok(Self::Agent(machine)),
-            _ => Err("must set exactly one of kubevirt, aws and agent"),
-        }
-    }
 }
 
 /// Which of the two documents.
@@ -214,6 +152,7 @@ fn parse_place(words: &str, allowed: &[TargetDocument]) -> Result<Place, String>
 impl BackendDefinition for HyperShift {
     const BACKEND: Backend = Backend::HyperShift;
     type Machine = Machine;
+    type Object = HostedCluster;
     type Target = Place;
 
     fn find_flaws(&self) -> Vec<(String, String)> {
@@ -244,21 +183,7 @@ impl BackendDefinition for HyperShift {
         if own != platform {
             return Some(format!("is for {}, and platform is {}", own.as_str(), platform.as_str()));
         }
-        match machine {
-            Machine::KubeVirt(KubeVirtMachine { cores: 0, .. }) => Some("has no cores".into()),
-            Machine::KubeVirt(KubeVirtMachine { memory, root_volume, .. }) => {
-                let wrong =
-                    [Some(memory), root_volume.as_ref()].into_iter().flatten().find(|q| !is_quantity(q));
-                wrong.map(|_| "has a size that is none, such as 16Gi".into())
-            }
-            Machine::Aws(AwsMachine { instance_type, .. }) if instance_type.is_empty() => {
-                Some("has no instanceType".into())
-            }
-            Machine::Agent(AgentMachine { match_labels }) if match_labels.is_empty() => {
-                Some("takes any host: say which by matchLabels".into())
-            }
-            Machine::Aws(_) | Machine::Agent(_) => None,
-        }
+        machine.find_flaw()
     }
 
     fn overlay_flaws(&self, overlay: &Map<String, Value>, targets: &[&Place]) -> Vec<(String, String)> {
@@ -312,15 +237,8 @@ impl BackendDefinition for HyperShift {
         parse_place(words, &[TargetDocument::NodePool])
     }
 
-    /// By HyperShift's API, and its function `isArchAndPlatformSupported`. The type of an Amazon machine implies its architecture.
     fn architectures(machine: &Machine) -> &'static [Architecture] {
-        use Architecture::{Amd64, Arm64, Ppc64le, S390x};
-        match machine {
-            Machine::KubeVirt(_) => &[Amd64, S390x],
-            Machine::Aws(machine) if machine.is_graviton() => &[Arm64],
-            Machine::Aws(_) => &[Amd64],
-            Machine::Agent(_) => &[Amd64, Arm64, Ppc64le],
-        }
+        machine.architectures()
     }
 
     fn may_become(&self, old: &Machine, new: &Machine) -> bool {
@@ -357,53 +275,5 @@ fn find_references(at: &str, value: &Value, found: &mut Vec<(String, String)>) {
                 .for_each(|(i, item)| find_references(&format!("{at}[{i}]"), item, found));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-/// A whole number of bytes with a unit of Kubernetes'.
-fn is_quantity(text: &str) -> bool {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    digits > 0 && ["", "Ki", "Mi", "Gi", "Ti", "k", "M", "G", "T"].contains(&&text[digits..])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arm_processors_are_told_by_the_type() {
-        let is_graviton =
-            |text: &str| AwsMachine { instance_type: text.to_owned(), root_volume_size: None }.is_graviton();
-        for arm in [
-            "a1.xlarge",
-            "m6g.large",
-            "m6gd.4xlarge",
-            "c7gn.large",
-            "t4g.micro",
-            "im4gn.large",
-            "is4gen.large",
-            "x2gd.metal",
-            "g5g.xlarge",
-            "hpc7g.4xlarge",
-            "r8g.metal-24xl",
-        ] {
-            assert!(is_graviton(arm), "{arm}");
-        }
-        for x86 in [
-            "m5.xlarge",
-            "m6a.large",
-            "m6i.large",
-            "g4dn.xlarge",
-            "g4ad.xlarge",
-            "g6.xlarge",
-            "gr6.4xlarge",
-            "u7i-12tb.224xlarge",
-            "p4de.24xlarge",
-            "t3.large",
-            "x2iedn.xlarge",
-            "",
-        ] {
-            assert!(!is_graviton(x86), "{x86}");
-        }
     }
 }

@@ -3,8 +3,58 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BackendDefinition, parse_word};
-use crate::template::Backend;
+use super::{BackendDefinition, definition::parse_word};
+use crate::foreign::{ResourceKind, osac::ClusterOrder};
+use crate::template::{
+    Backend,
+    capability::Capabilities,
+    descriptor::{BackendDescriptor, EverReady, NameLimit, ReleaseRule, Underlying},
+};
+
+/// Constants of the backend.
+pub(super) const DESCRIPTOR: BackendDescriptor = BackendDescriptor {
+    name: "osac",
+    title: "OSAC",
+    cluster_kind: ResourceKind {
+        group: "osac.openshift.io",
+        versions: &["v1alpha1"],
+        kind: "ClusterOrder",
+        plural: "clusterorders",
+    },
+    dependent_kinds: &[],
+    primary_resource: "order",
+    default_namespace: "osac-orders",
+    // The control plane is in a namespace of its own, `<namespace>-<name>-<name>`.
+    name_limit: NameLimit::ControlPlaneNamespace { repetitions: 2 },
+    // The HostedCluster is watched, and a NodePool.
+    objects_per_cluster: 4,
+    capabilities: Capabilities {
+        node_groups: true,
+        autoscale: false,
+        min_count: 1,
+        arch: false,
+        failure_domain: false,
+        labels: false,
+        taints: false,
+        control_planes: &[],
+        release_image: true,
+        cluster_cidrs: true,
+        machine_cidr: false,
+        ipv6: false,
+        editable: true,
+        // Its templateID is fixed.
+        moves: false,
+        walks: false,
+    },
+    has_overlay: false,
+    release: ReleaseRule::OptionalImage,
+    underlying: Some(Underlying::Always(Backend::HyperShift)),
+    refuses_tenant_credentials: Some("it takes them as plain text in its orders alone"),
+    has_cloud_credentials: false,
+    ever_ready: EverReady::Phase("Ready"),
+    supported_versions: None,
+    reports_api_version: false,
+};
 
 /// Settings common to all ClusterOrders of an entry.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +109,7 @@ pub struct JobParameter(pub String);
 impl BackendDefinition for Osac {
     const BACKEND: Backend = Backend::Osac;
     type Machine = Host;
+    type Object = ClusterOrder;
     type Target = JobParameter;
 
     fn find_flaws(&self) -> Vec<(String, String)> {

@@ -11,83 +11,45 @@ mod health;
 mod instance;
 mod observer;
 
-use serde_json::Map;
-use testplatform_apis::{
-    foreign::caas::{API_VERSION, KIND},
-    template::{effective::Effective, kind, version::Version},
-};
+use testplatform_apis::template::{effective::Effective, kind, version::Version};
 
-use super::{
-    Backend, Health, TeardownMethod,
-    common::templated::{self, ComposedCluster},
-};
-use crate::{
-    cluster::{
-        backends::intent::PlannedRequest,
-        catalog::templates::Rollout,
-        observed::{INSTANCE, Observed},
-        request::{AnyBackendSpec, Templated, Validated},
-    },
-    sdk::response::DesiredResource,
+use super::common::templated::{BackendRequest, ComposedCluster, TemplateBackend};
+use crate::cluster::{
+    backends::{Health, intent::PlannedRequest},
+    catalog::templates::Rollout,
+    observed::Observed,
+    request::{Placement, Templated, Validated},
 };
 
 /// The backend of templates for CaaS.
 pub struct Caas;
 
-/// Readiness of the writer, which governs the 30 s poll where watches are dead: true while the cluster is there and its credentials are
-/// published.
-const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status) && object.status.phase == 'Ready' && \
+/// Request to CaaS, once fully resolved.
+type CaasRequest<'a> = BackendRequest<'a, kind::Caas>;
+
+impl TemplateBackend for Caas {
+    type Definition = kind::Caas;
+    /// True while the cluster is there and its credentials are published.
+    const READINESS: &'static str = "!has(object.metadata.deletionTimestamp) && has(object.status) && object.status.phase == 'Ready' && \
 object.status.conditions.exists(c, c.type == 'ClusterInstallSucceeded' && c.status == 'True') && has(object.metadata.annotations) && \
 'testplatform.ci.openshift.org/credentials-revision' in object.metadata.annotations";
 
-/// Request to CaaS, once fully resolved.
-type CaasRequest<'a> = templated::BackendRequest<'a, kind::Caas>;
-
-impl<'a> CaasRequest<'a> {
-    fn from_request(templated: &'a Templated) -> Option<Self> {
-        Self::from_templated(templated, |requested| match requested {
-            AnyBackendSpec::Caas(order) => Some(order),
-            AnyBackendSpec::HyperShift(_) | AnyBackendSpec::ClusterApi(_) | AnyBackendSpec::Osac(_) => None,
-        })
-    }
-}
-
-impl Backend for Caas {
-    fn kind(&self) -> &'static str {
-        KIND
-    }
-
-    fn primary_resource(&self) -> &'static str {
-        INSTANCE
-    }
-
-    fn teardown_method(&self) -> TeardownMethod {
-        TeardownMethod::DeleteObject
-    }
-
-    fn build_resources(
+    fn compose_cluster(
         &self,
         request: &PlannedRequest,
         observed: &Observed,
-        health: &Health,
-    ) -> Vec<DesiredResource> {
-        templated::build_resources(self, CEL, (request, observed, health), |templated, _| {
-            let wanted = CaasRequest::from_request(templated);
-            ComposedCluster {
-                api_version: API_VERSION,
-                annotations: Map::new(),
-                spec: instance::build_spec(observed, wanted),
-                primary_annotations: Map::new(),
-                parts: observer::build_observer(request, observed, wanted).into_iter().collect(),
-            }
-        })
+        wanted: Option<CaasRequest<'_>>,
+        _placement: &Placement,
+    ) -> ComposedCluster {
+        ComposedCluster {
+            spec: instance::build_spec(observed, wanted),
+            parts: observer::build_observer(request, observed, wanted).into_iter().collect(),
+            ..ComposedCluster::default()
+        }
     }
 
-    fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
-        match request.templated() {
-            Some(templated) => health::assess_health(templated, request, observed),
-            None => Health::default(),
-        }
+    fn assess_cluster(&self, templated: &Templated, request: &Validated, observed: &Observed) -> Health {
+        health::assess_health(templated, request, observed)
     }
 }
 

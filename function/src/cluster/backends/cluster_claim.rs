@@ -146,14 +146,7 @@ fn repeat_spec(primary: &PrimaryObject, place: &PoolRef) -> Value {
     let mut spec = json!({ "clusterPoolName": place.pool });
     let remote = match primary.remote() {
         Some(Remote::ClusterClaim(remote)) => Some(&remote.spec.value),
-        Some(
-            Remote::EphemeralCluster(_)
-            | Remote::HostedCluster(_)
-            | Remote::Topology(_)
-            | Remote::Order(_)
-            | Remote::Instance(_),
-        )
-        | None => None,
+        Some(_) | None => None,
     };
     let before = &primary.manifest()["spec"];
     let lifetime = before["lifetime"].as_str().or_else(|| remote?.lifetime.as_deref());

@@ -7,5 +7,6 @@ pub(super) mod namespaced;
 pub(super) mod object;
 pub(crate) mod prerequisites;
 pub(super) mod published_credentials;
+pub(super) mod readiness;
 pub(super) mod templated;
 pub(crate) mod tenant_credentials;

@@ -87,6 +87,20 @@ pub struct PlannedRequest {
     pub intent: Intent,
 }
 
+impl PlannedRequest {
+    /// Whether what belongs to the cluster goes: with it, or because there is none any more.
+    pub(in crate::cluster::backends) fn is_ending(&self) -> bool {
+        let intent = &self.intent;
+        match intent.action {
+            PrimaryAction::Remove | PrimaryAction::Omit | PrimaryAction::Relocate => true,
+            PrimaryAction::Probe { .. } => intent.teardown_reason.is_some(),
+            PrimaryAction::Create | PrimaryAction::Update(_) | PrimaryAction::Recreate { .. } => {
+                intent.completion.is_some()
+            }
+        }
+    }
+}
+
 impl Deref for PlannedRequest {
     type Target = Validated;
 

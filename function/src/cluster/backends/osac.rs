@@ -11,87 +11,51 @@ mod failures;
 mod health;
 mod nodes;
 mod observers;
-pub(super) mod order;
+mod order;
+mod remote;
 
-use testplatform_apis::{
-    collect,
-    foreign::osac::{API_VERSION, KIND, TENANT},
-    template::kind,
-};
+use testplatform_apis::{collect, foreign::osac::TENANT, template::kind};
 
-use super::{
-    Backend, Health, TeardownMethod,
-    common::templated::{self, ComposedCluster},
-};
-use crate::{
-    cluster::{
-        backends::intent::PlannedRequest,
-        observed::{ORDER, Observed},
-        request::{AnyBackendSpec, Templated, Validated},
-    },
-    sdk::response::DesiredResource,
+use super::common::templated::{BackendRequest, ComposedCluster, TemplateBackend};
+use crate::cluster::{
+    backends::{Health, intent::PlannedRequest},
+    observed::Observed,
+    request::{Placement, Templated, Validated},
 };
 
 /// The backend of templates for OSAC.
 pub struct Osac;
 
-/// Readiness of the writer, which governs the 30 s poll where watches are dead: true while its job has done its work, the cluster was
-/// there, and its credentials are published.
-const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status) && has(object.status.phase) && \
+/// Request to OSAC, once fully resolved.
+type OsacRequest<'a> = BackendRequest<'a, kind::Osac>;
+
+impl TemplateBackend for Osac {
+    type Definition = kind::Osac;
+    /// True while its job has done its work, the cluster was there, and its credentials are published.
+    const READINESS: &'static str = "!has(object.metadata.deletionTimestamp) && has(object.status) && has(object.status.phase) && \
 object.status.phase == 'Ready' && has(object.status.conditions) && \
 object.status.conditions.exists(c, c.type == 'ClusterAvailable' && c.status == 'True') && has(object.metadata.annotations) && \
 'testplatform.ci.openshift.org/credentials-revision' in object.metadata.annotations";
 
-/// Request to OSAC, once fully resolved.
-type OsacRequest<'a> = templated::BackendRequest<'a, kind::Osac>;
-
-impl<'a> OsacRequest<'a> {
-    fn from_request(templated: &'a Templated) -> Option<Self> {
-        Self::from_templated(templated, |requested| match requested {
-            AnyBackendSpec::Osac(order) => Some(order),
-            AnyBackendSpec::HyperShift(_) | AnyBackendSpec::ClusterApi(_) | AnyBackendSpec::Caas(_) => None,
-        })
-    }
-}
-
-impl Backend for Osac {
-    fn kind(&self) -> &'static str {
-        KIND
-    }
-
-    fn primary_resource(&self) -> &'static str {
-        ORDER
-    }
-
-    fn teardown_method(&self) -> TeardownMethod {
-        TeardownMethod::DeleteObject
-    }
-
-    fn build_resources(
+    fn compose_cluster(
         &self,
         request: &PlannedRequest,
         observed: &Observed,
-        health: &Health,
-    ) -> Vec<DesiredResource> {
-        templated::build_resources(self, CEL, (request, observed, health), |templated, placement| {
-            let wanted = OsacRequest::from_request(templated);
-            let mut notes = nodes::classes_annotation(observed, wanted);
-            notes.extend(failures::failed_jobs_annotation(observed));
-            ComposedCluster {
-                api_version: API_VERSION,
-                // All orders of a hub are in one namespace: that tells them apart for OSAC.
-                annotations: collect::to_text_object([(TENANT, request.tenant.clone())]),
-                spec: order::build_spec(observed, wanted),
-                primary_annotations: notes,
-                parts: observers::build_resources(request, observed, wanted, placement),
-            }
-        })
+        wanted: Option<OsacRequest<'_>>,
+        placement: &Placement,
+    ) -> ComposedCluster {
+        let mut annotations = nodes::classes_annotation(observed, wanted);
+        annotations.extend(failures::failed_jobs_annotation(observed));
+        ComposedCluster {
+            // All orders of a hub are in one namespace: that tells them apart for OSAC.
+            annotations: collect::to_text_object([(TENANT, request.tenant.clone())]),
+            spec: order::build_spec(observed, wanted),
+            primary_annotations: annotations,
+            parts: observers::build_resources(request, observed, wanted, placement),
+        }
     }
 
-    fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
-        match request.templated() {
-            Some(templated) => health::assess_health(templated, request, observed),
-            None => Health::default(),
-        }
+    fn assess_cluster(&self, templated: &Templated, request: &Validated, observed: &Observed) -> Health {
+        health::assess_health(templated, request, observed)
     }
 }

@@ -19,7 +19,7 @@ use crate::{
             report_text,
             tenant_credentials::ObservedObject,
         },
-        request::{AdmissionIssue, AnyBackendSpec, Placement, Resolution, ResolvedSpec, Templated},
+        request::{AdmissionIssue, Placement, Resolution, ResolvedSpec, Templated},
     },
     objects::SyncState,
     text::bounded,
@@ -61,18 +61,9 @@ fn summarize_request(manifest: &Value) -> Option<Value> {
 /// Whether a claim is to have one.
 pub(crate) fn is_wanted(name: &str, resolved: &ResolvedSpec) -> bool {
     if name == CLOUD {
-        cloud_credential_of(resolved).is_some()
+        resolved.backend_spec.cloud_credential().is_some()
     } else {
         !resolved.bundles.has_no_hub_bundles()
-    }
-}
-
-fn cloud_credential_of(
-    resolved: &ResolvedSpec,
-) -> Option<&testplatform_apis::template::kind::CloudCredential> {
-    match &resolved.backend_spec {
-        AnyBackendSpec::ClusterApi(order) => order.base.cloud_credential.as_ref(),
-        AnyBackendSpec::HyperShift(_) | AnyBackendSpec::Caas(_) | AnyBackendSpec::Osac(_) => None,
     }
 }
 
@@ -96,7 +87,8 @@ pub(crate) fn build_manifest(
     };
     let tenant = tenant.unwrap_or_default();
     let (map, label, order) = if name == CLOUD {
-        let (credential, composite) = (cloud_credential_of(resolved)?, &observed.composite.metadata);
+        let (credential, composite) =
+            (resolved.backend_spec.cloud_credential()?, &observed.composite.metadata);
         // A file that is rendered may have none.
         let uid = composite.uid.as_ref().filter(|uid| !uid.as_str().is_empty());
         let order = cloud::CredentialRequestSpec {

@@ -33,7 +33,7 @@ use testplatform_apis::{
     condition::{Request, SpecLevel},
     input::Settings,
     names::ours,
-    template::{Backend, effective::Effective, entry::Entry, version::Version},
+    template::{Backend, descriptor::ReleaseRule, effective::Effective, entry::Entry, version::Version},
 };
 
 pub use claim_spec::ClaimSpec;
@@ -243,15 +243,14 @@ fn is_complete(asked: &Effective) -> bool {
     let dated = version.is_some_and(|version| Version::parse(version).is_ok());
     // An image whose tag has a version has that version recorded as well. Other images of claims may have none.
     let has_version = |image| dated || Version::of_tag(image).is_none();
-    let runs = match asked.backend {
-        Some(Backend::HyperShift) => image.is_some_and(has_version),
-        Some(Backend::ClusterApi) => dated,
-        // There need be no release.
-        Some(Backend::Osac) => image.map_or(version.is_none(), has_version),
-        Some(Backend::Caas) => true,
-        None => false,
+    let Some(backend) = asked.backend else { return false };
+    let runs = match backend.descriptor().release {
+        ReleaseRule::Image => image.is_some_and(has_version),
+        ReleaseRule::Version => dated,
+        ReleaseRule::OptionalImage => image.map_or(version.is_none(), has_version),
+        ReleaseRule::Free => true,
     };
-    let grouped = asked.backend.is_some_and(|backend| backend.capabilities().node_groups);
+    let grouped = backend.capabilities().node_groups;
     runs && asked.template.is_some() && (asked.node_groups.is_some() || !grouped)
 }
 

@@ -23,7 +23,7 @@ use crate::{
     text::bounded,
 };
 
-/// The longest name of a namespace for tenant credentials: that of one that is called by a uid, so that HyperShift's names fit behind it.
+/// The longest name of a namespace for tenant credentials: that of one that is called by a uid. It leaves room for names of control planes.
 const NAMESPACE_MAX: usize = NAMESPACE_PREFIX.len() + 36;
 
 /// Called by the composite's uid, so that no other claim of any Konflux cluster has the same namespace. A composite in a file has none.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use testplatform_apis::{
-    foreign::{hypershift::HostedCluster, meta::find_condition, object::Object},
+    foreign::{hosted_cluster::HostedCluster, meta::find_condition, object::Object},
     names::{Uid, ours},
 };
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use testplatform_apis::foreign::{hypershift::NodePool, object::Object};
+use testplatform_apis::foreign::{hosted_cluster::NodePool, object::Object};
 
 use super::{
     bundles::{BUNDLES, BUNDLES_OBSERVER},

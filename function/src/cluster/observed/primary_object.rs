@@ -2,50 +2,26 @@
 //! hub accepted it.
 
 use jiff::{SignedDuration, Timestamp};
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use testplatform_apis::{
-    foreign::{
-        caas::Instance,
-        cluster_api::Cluster,
-        cluster_claim::ClusterClaim,
-        ephemeral_cluster::EphemeralCluster,
-        hypershift::HostedCluster,
-        meta::{Metadata, find_condition},
-        object::Object,
-        osac::ClusterOrder,
-    },
+    foreign::{meta::find_condition, object::Object},
     names::{Uid, crossplane, ours},
     template::Backend,
 };
 
+use super::remote::{self, ObservedBackend, Remote};
 use crate::{
     objects::{
         SyncState, began_to_create, is_current, is_deletable, non_empty_spec, observer, pinned_uid,
         read_sync_state,
     },
-    sdk::{
-        composite::Composite,
-        request::{UnusableRequest, unreadable_resource},
-        wire,
-    },
+    sdk::{composite::Composite, request::UnusableRequest},
 };
 
 /// Composition resource name of the primary Object of an EphemeralCluster.
 pub const EPHEMERAL_CLUSTER: &str = "ec";
 /// Composition resource name of the primary Object of a ClusterClaim.
 pub const CLUSTER_CLAIM: &str = "claim";
-/// Composition resource name of the primary Object of a HostedCluster.
-pub const HOSTED_CLUSTER: &str = "cluster";
-/// Composition resource name of the primary Object of a Cluster of Cluster API, which has a topology.
-pub const TOPOLOGY: &str = "topology";
-/// Composition resource name of the primary Object of a ClusterOrder.
-pub const ORDER: &str = "order";
-/// Composition resource name of the primary Object of a ClusterTemplateInstance.
-pub const INSTANCE: &str = "instance";
-
-/// Primary Objects of clusters by template. Only Objects with our label count: another step may use the same names.
-pub const OF_TEMPLATES: [&str; 4] = [HOSTED_CLUSTER, INSTANCE, ORDER, TOPOLOGY];
 
 /// Maximum difference between the clocks of two clusters.
 pub(crate) const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
@@ -53,40 +29,28 @@ pub(crate) const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
 /// Maximum time without a status of the remote object after its creation.
 const MAX_SILENCE: SignedDuration = SignedDuration::from_mins(15);
 
+/// Whether a composition resource name is that of a primary Object of a cluster by template. Only Objects with our label count: another
+/// step may use the same names.
+pub fn is_template_resource(name: &str) -> bool {
+    Backend::of_primary_resource(name).is_some()
+}
+
 /// Whether a cluster is ended by removing its primary Object.
 pub fn is_ended_by_removal(name: &str) -> bool {
-    name == CLUSTER_CLAIM || OF_TEMPLATES.contains(&name)
+    name == CLUSTER_CLAIM || is_template_resource(name)
 }
 
-/// Remote object of a primary Object, as far as it is read.
-#[derive(Clone, Debug)]
-pub enum Remote {
-    /// Of `ec`.
-    EphemeralCluster(Box<EphemeralCluster>),
-    /// Of `claim`.
-    ClusterClaim(Box<ClusterClaim>),
-    /// Of `cluster`.
-    HostedCluster(Box<HostedCluster>),
-    /// Of `topology`.
-    Topology(Box<Cluster>),
-    /// Of `order`.
-    Order(Box<ClusterOrder>),
-    /// Of `instance`.
-    Instance(Box<Instance>),
-}
-
-impl Remote {
-    /// Its metadata.
-    pub fn metadata(&self) -> &Metadata {
-        match self {
-            Self::EphemeralCluster(remote) => &remote.metadata,
-            Self::ClusterClaim(remote) => &remote.metadata,
-            Self::HostedCluster(remote) => &remote.metadata,
-            Self::Topology(remote) => &remote.metadata,
-            Self::Order(remote) => &remote.metadata,
-            Self::Instance(remote) => &remote.metadata,
-        }
-    }
+/// Composition resource names of all primary Objects, for a sentence.
+pub(super) fn list_names() -> String {
+    let of_templates = Backend::ALL.map(|backend| backend.descriptor().primary_resource);
+    let mut names: Vec<String> = [CLUSTER_CLAIM, EPHEMERAL_CLUSTER]
+        .into_iter()
+        .chain(of_templates)
+        .map(|name| format!("{name:?}"))
+        .collect();
+    names.sort();
+    let last = names.pop().unwrap_or_default();
+    format!("{} and {last}", names.join(", "))
 }
 
 /// The observed primary Object.
@@ -103,42 +67,24 @@ pub struct PrimaryObject {
 impl PrimaryObject {
     /// Decodes the Object that carries an EphemeralCluster.
     pub(super) fn ephemeral_cluster(bytes: &[u8]) -> Result<Self, UnusableRequest> {
-        Self::read(EPHEMERAL_CLUSTER, bytes, |r| Remote::EphemeralCluster(Box::new(r)))
+        let remote = |r| Remote::EphemeralCluster(Box::new(r));
+        Ok(Self::new(EPHEMERAL_CLUSTER, remote::decode_object(EPHEMERAL_CLUSTER, bytes, remote)?))
     }
 
     /// Decodes the Object that carries a ClusterClaim.
     pub(super) fn cluster_claim(bytes: &[u8]) -> Result<Self, UnusableRequest> {
-        Self::read(CLUSTER_CLAIM, bytes, |r| Remote::ClusterClaim(Box::new(r)))
+        let remote = |r| Remote::ClusterClaim(Box::new(r));
+        Ok(Self::new(CLUSTER_CLAIM, remote::decode_object(CLUSTER_CLAIM, bytes, remote)?))
+    }
+
+    /// Decodes the Object that carries a cluster by template.
+    pub(super) fn of_template(backend: Backend, bytes: &[u8]) -> Result<Self, UnusableRequest> {
+        Ok(Self::new(backend.descriptor().primary_resource, remote::decode_template_object(backend, bytes)?))
     }
 
     /// Backend of the template, of an Object that carries a cluster by template.
     pub(crate) fn template_backend(&self) -> Option<Backend> {
-        match self.name {
-            HOSTED_CLUSTER => Some(Backend::HyperShift),
-            TOPOLOGY => Some(Backend::ClusterApi),
-            INSTANCE => Some(Backend::Caas),
-            ORDER => Some(Backend::Osac),
-            _ => None,
-        }
-    }
-
-    /// Decodes the Object that carries a cluster by template.
-    pub(super) fn of_template(name: &str, bytes: &[u8]) -> Result<Self, UnusableRequest> {
-        match name {
-            TOPOLOGY => Self::read(TOPOLOGY, bytes, |r| Remote::Topology(Box::new(r))),
-            ORDER => Self::read(ORDER, bytes, |r| Remote::Order(Box::new(r))),
-            INSTANCE => Self::read(INSTANCE, bytes, |r| Remote::Instance(Box::new(r))),
-            _ => Self::read(HOSTED_CLUSTER, bytes, |r| Remote::HostedCluster(Box::new(r))),
-        }
-    }
-
-    fn read<R: Default + DeserializeOwned>(
-        name: &'static str,
-        bytes: &[u8],
-        remote: fn(R) -> Remote,
-    ) -> Result<Self, UnusableRequest> {
-        let object: Object<R> = wire::from_struct(bytes).map_err(|e| unreadable_resource(name, e))?;
-        Ok(Self::new(name, object.map_remote(remote)))
+        Backend::of_primary_resource(self.name)
     }
 
     /// Whether the remote object existed before: provider-kubernetes records a creation before it happens, and adopts any existing object
@@ -182,7 +128,7 @@ impl PrimaryObject {
 
     /// Whether it carries a cluster by template.
     pub fn is_templated(&self) -> bool {
-        OF_TEMPLATES.contains(&self.name)
+        is_template_resource(self.name)
     }
 
     /// Manifest of the previous request.
@@ -203,13 +149,12 @@ impl PrimaryObject {
 
     /// The hub's complete spec, of a cluster by template.
     pub fn hub_spec(&self) -> Option<&Value> {
-        match self.remote()? {
-            Remote::HostedCluster(remote) => non_empty_spec(&remote.spec),
-            Remote::Topology(remote) => non_empty_spec(&remote.spec),
-            Remote::Order(remote) => non_empty_spec(&remote.spec),
-            Remote::Instance(remote) => non_empty_spec(&remote.spec),
-            Remote::EphemeralCluster(_) | Remote::ClusterClaim(_) => None,
-        }
+        non_empty_spec(self.remote()?.template_spec()?)
+    }
+
+    /// Object of the cluster as last observed, if it is one of this backend.
+    pub fn cluster_object<K: ObservedBackend>(&self) -> Option<&K::Object> {
+        K::select_object(self.remote()?)
     }
 
     /// Whether its removal would delete the remote object. A ClusterClaim's spec never changes.

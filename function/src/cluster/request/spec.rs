@@ -11,7 +11,7 @@ use testplatform_apis::{
     template::{
         companions::{Architecture, ControlPlane, HubChoice, Network, Selector, Taint, Timeouts},
         entry::{BringYourOwn, BundleDocument, Observes, Release},
-        kind::{BackendDefinition, Caas, ClusterApi, HyperShift, Osac},
+        kind::{self, BackendDefinition, CloudCredential},
         version::Version,
     },
 };
@@ -108,40 +108,57 @@ impl From<&Release> for SelectedRelease {
     }
 }
 
-/// Request in terms of its backend.
-#[derive(Clone, Debug, PartialEq)]
-pub enum AnyBackendSpec {
-    /// For HyperShift.
-    HyperShift(BackendSpec<HyperShift>),
-    /// For Cluster API.
-    ClusterApi(BackendSpec<ClusterApi>),
-    /// For CaaS.
-    Caas(BackendSpec<Caas>),
-    /// For OSAC.
-    Osac(BackendSpec<Osac>),
+/// A backend, by the type of its part of a catalogue entry.
+pub trait RequestedBackend: BackendDefinition {
+    /// The request, if it is one for this backend.
+    fn select_request(request: &AnyBackendSpec) -> Option<&BackendSpec<Self>>;
 }
 
-impl AnyBackendSpec {
-    /// Requested nodes of each class; of an autoscaled group, the minimum.
-    pub fn nodes_per_class(&self) -> BTreeMap<String, u32> {
-        match self {
-            Self::HyperShift(order) => order.nodes_per_class(),
-            Self::ClusterApi(order) => order.nodes_per_class(),
-            Self::Caas(order) => order.nodes_per_class(),
-            Self::Osac(order) => order.nodes_per_class(),
+macro_rules! define_any_backend_spec {
+    ($($backend:ident),*) => {
+        /// Request in terms of its backend.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum AnyBackendSpec {
+            $(
+                #[doc = concat!("For [`", stringify!($backend), "`](kind::", stringify!($backend), ").")]
+                $backend(BackendSpec<kind::$backend>),
+            )*
         }
-    }
 
-    /// Zones of the requested nodes.
-    pub fn zones(&self) -> BTreeSet<String> {
-        match self {
-            Self::HyperShift(order) => order.zones(),
-            Self::ClusterApi(order) => order.zones(),
-            Self::Caas(order) => order.zones(),
-            Self::Osac(order) => order.zones(),
+        impl AnyBackendSpec {
+            /// Requested nodes of each class; of an autoscaled group, the minimum.
+            pub fn nodes_per_class(&self) -> BTreeMap<String, u32> {
+                match self {
+                    $(Self::$backend(request) => request.nodes_per_class(),)*
+                }
+            }
+
+            /// Zones of the requested nodes.
+            pub fn zones(&self) -> BTreeSet<String> {
+                match self {
+                    $(Self::$backend(request) => request.zones(),)*
+                }
+            }
+
+            /// The credential of the cloud that the cluster gets for itself.
+            pub fn cloud_credential(&self) -> Option<&CloudCredential> {
+                match self {
+                    $(Self::$backend(request) => request.base.cloud_credential(),)*
+                }
+            }
         }
-    }
+
+        $(
+            impl RequestedBackend for kind::$backend {
+                fn select_request(request: &AnyBackendSpec) -> Option<&BackendSpec<Self>> {
+                    if let AnyBackendSpec::$backend(request) = request { Some(request) } else { None }
+                }
+            }
+        )*
+    };
 }
+
+testplatform_apis::for_each_backend!(define_any_backend_spec);
 
 impl<K: BackendDefinition> BackendSpec<K> {
     fn nodes_per_class(&self) -> BTreeMap<String, u32> {

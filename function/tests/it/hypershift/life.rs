@@ -4,7 +4,7 @@ use function_model::world::{NAME, World};
 use jiff::SignedDuration;
 use rstest::rstest;
 use serde_json::{Value, json};
-use testplatform_apis::{foreign::hypershift::CLEANUP_CLOUD_RESOURCES, names::ours};
+use testplatform_apis::{foreign::hosted_cluster::CLEANUP_CLOUD_RESOURCES, names::ours};
 
 use crate::hypershift::{asked, group, is, level};
 

@@ -48,7 +48,7 @@ const OTHERS: [(&str, &str); 29] = [
     ("apis/src/pool_status.rs", "PoolPhase"),
     ("apis/src/template.rs", "Backend"),
     ("apis/src/template/companions.rs", "Architecture"),
-    ("apis/src/template/kind/hypershift.rs", "Platform"),
+    ("apis/src/template/kind/hypershift/machine.rs", "Platform"),
     ("function/plugin/src/claim.rs", "Flavour"),
     ("function/plugin/src/exit.rs", "Exit"),
     ("provider/runtime/src/error.rs", "Reason"),

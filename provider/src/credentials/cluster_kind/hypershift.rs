@@ -1,7 +1,7 @@
 //! `HostedCluster`, `hypershift.openshift.io`. It names its Secrets long before its API answers.
 
 use testplatform_apis::{
-    foreign::{hypershift::conditions::AVAILABLE, meta::ObservedCondition},
+    foreign::{hosted_cluster::conditions::AVAILABLE, meta::ObservedCondition},
     template::Backend,
 };
 

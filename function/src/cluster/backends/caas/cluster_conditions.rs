@@ -12,7 +12,7 @@ use crate::{
         backends::{
             BackendCondition, BackendConditions,
             common::{conditions::progress_step, templated::FailureCondition},
-            hypershift::UnderlyingCluster,
+            hosted_cluster::UnderlyingCluster,
         },
         observed::Observed,
         request::Templated,
@@ -26,7 +26,7 @@ pub(super) fn build_conditions(
     observed: &Observed,
     persistent: &[&FailureCondition],
 ) -> BackendConditions {
-    let spec = CaasRequest::from_request(templated).map(|_| spec_condition(facts, observed, persistent));
+    let spec = CaasRequest::from_templated(templated).map(|_| spec_condition(facts, observed, persistent));
     BackendConditions {
         infrastructure: infrastructure_condition(facts),
         control_plane: control_plane_condition(facts, observed.ever_ready()),

@@ -1,26 +1,22 @@
 //! Observed state of a ClusterTemplateInstance and of its underlying HostedCluster.
 
 use jiff::Timestamp;
-use testplatform_apis::foreign::{
-    caas::{Instance, Status, conditions, phases},
-    meta::{ObservedCondition, find_condition},
+use testplatform_apis::{
+    foreign::{
+        caas::{Instance, Status, conditions, phases},
+        meta::{ObservedCondition, find_condition},
+    },
+    template::kind::Caas,
 };
 
 use crate::cluster::{
-    backends::hypershift::UnderlyingCluster,
-    observed::{HostedClusterObserver, Observed, Remote},
+    backends::hosted_cluster::UnderlyingCluster,
+    observed::{HostedClusterObserver, Observed},
 };
 
 /// The ClusterTemplateInstance as it was last observed.
 pub(super) fn observed_instance(observed: &Observed) -> Option<&Instance> {
-    match observed.primary.as_ref()?.remote()? {
-        Remote::Instance(remote) => Some(remote),
-        Remote::EphemeralCluster(_)
-        | Remote::ClusterClaim(_)
-        | Remote::HostedCluster(_)
-        | Remote::Topology(_)
-        | Remote::Order(_) => None,
-    }
+    observed.cluster_object::<Caas>()
 }
 
 /// The whole picture.

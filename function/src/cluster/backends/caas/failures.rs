@@ -11,7 +11,7 @@ use super::facts::InstanceFacts;
 use crate::{
     cluster::backends::{
         common::templated::{FailureCondition, Sentence, is_network_error},
-        hypershift::UnderlyingCluster,
+        hosted_cluster::UnderlyingCluster,
     },
     text::bounded,
 };

@@ -15,7 +15,7 @@ use crate::{
                 conditions::progress_step,
                 templated::{BackendStatus, unobserved_health},
             },
-            hypershift::UnderlyingCluster,
+            hosted_cluster::UnderlyingCluster,
         },
         observed::{Observed, PrimaryObject},
         request::{Templated, Validated},
@@ -67,8 +67,8 @@ pub(super) fn assess_health(templated: &Templated, request: &Validated, observed
 /// Reports the rest of the cluster once its ClusterTemplateInstance is gone, which goes first, and why that rest stays.
 fn report_orphaned(health: &mut Health, templated: &Templated, observed: &Observed) {
     let Some(hosted) = &observed.hosted else {
-        let behind = CaasRequest::from_request(templated).and_then(|wanted| wanted.spec.observes);
-        let expected = matches!(behind, Some(Observes::HyperShift)) && observed.expected_uid().is_some();
+        let behind = CaasRequest::from_templated(templated).and_then(|wanted| wanted.spec.observes);
+        let expected = matches!(behind, Some(Observes::HostedCluster)) && observed.expected_uid().is_some();
         // It is looked for first.
         health.orphaned = expected.then(|| "whether its HostedCluster is gone is not known yet".to_owned());
         return;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use testplatform_apis::{
     collect,
-    foreign::hypershift::{API_VERSION, HOSTED_CLUSTER},
+    foreign::hosted_cluster::{API_VERSION, HOSTED_CLUSTER},
     names::{ObjectName, ours},
     template::entry::Observes,
 };
@@ -37,7 +37,7 @@ pub(super) fn build_observer(
         return None;
     }
     let before = observed.hosted.as_ref();
-    let observing = wanted.filter(|w| matches!(w.spec.observes, Some(Observes::HyperShift)));
+    let observing = wanted.filter(|w| matches!(w.spec.observes, Some(Observes::HostedCluster)));
     before.map(|_| ()).or(observing.map(|_| ()))?;
     let uid = observed.expected_uid().or_else(|| before?.uid());
     // No API server gives a uid that is no name, but somebody's hand can write one.

@@ -38,7 +38,7 @@ pub(super) fn build_conditions(
     persistent: &[&FailureCondition],
 ) -> BackendConditions {
     let ever_ready = observed.ever_ready();
-    let wanted = ClusterApiRequest::from_request(templated);
+    let wanted = ClusterApiRequest::from_templated(templated);
     let plan = wanted.map(|wanted| rollout::plan_rollout(observed, wanted));
     let planned = wanted.zip(plan.as_ref());
     let requested = cluster::build_spec(observed, planned);

@@ -6,21 +6,14 @@ use testplatform_apis::{
         cluster_api::{Cluster, ClusterStatus, conditions},
         meta::{ObservedCondition, find_condition},
     },
-    template::version::Version,
+    template::{kind::ClusterApi, version::Version},
 };
 
-use crate::cluster::observed::{Observed, Remote};
+use crate::cluster::observed::Observed;
 
 /// The Cluster as it was last observed.
 pub(super) fn observed_cluster(observed: &Observed) -> Option<&Cluster> {
-    match observed.primary.as_ref()?.remote()? {
-        Remote::Topology(remote) => Some(remote),
-        Remote::EphemeralCluster(_)
-        | Remote::ClusterClaim(_)
-        | Remote::HostedCluster(_)
-        | Remote::Order(_)
-        | Remote::Instance(_) => None,
-    }
+    observed.cluster_object::<ClusterApi>()
 }
 
 /// The whole picture.

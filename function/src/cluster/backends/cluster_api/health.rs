@@ -1,6 +1,9 @@
 //! Status of a Cluster → [`Health`].
 
-use testplatform_apis::foreign::cluster_api::{Endpoint, KIND, conditions};
+use testplatform_apis::foreign::{
+    Endpoint,
+    cluster_api::{KIND, conditions},
+};
 
 use super::{cluster_conditions, facts::TopologyFacts, failures};
 use crate::{

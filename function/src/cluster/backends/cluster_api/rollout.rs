@@ -6,7 +6,7 @@ use testplatform_apis::{
     template::{effective::Effective, entry::find_upgrade_path, version::Version},
 };
 
-use super::{ClusterApi, ClusterApiRequest, cluster, facts::TopologyFacts};
+use super::{ClusterApi, ClusterApiRequest, facts::TopologyFacts, topology};
 use crate::{
     cluster::{
         catalog::templates::Rollout,
@@ -70,9 +70,9 @@ pub(super) fn plan_rollout(observed: &Observed, wanted: ClusterApiRequest<'_>) -
     let from = recorded.map_or_else(|| at.clone(), |(_, version)| version);
     let begun = Some((template.clone(), from.clone()));
 
-    let shown = cluster::read_variables(topology.get("variables"));
+    let shown = topology::read_variables(topology.get("variables"));
     let has_image = || {
-        cluster::image_variable(wanted, release).is_none_or(|(name, image)| shown.get(&name) == Some(&image))
+        topology::image_variable(wanted, release).is_none_or(|(name, image)| shown.get(&name) == Some(&image))
     };
     let done = at > *target || (at == *target && has_image());
     // Another template's class and variables take effect with the first step.
@@ -111,7 +111,7 @@ pub(super) fn plan_rollout(observed: &Observed, wanted: ClusterApiRequest<'_>) -
     let step = steps(&from).zip(steps(&requested)).filter(|(all, left)| *all > 1 && all > left);
     let rests = (turn == RolloutStep::Done && !busy) || (done && matches!(turn, RolloutStep::Upgrade { .. }));
     let before =
-        cluster::previous_spec(observed).and_then(|spec| version_of(spec.get("topology")?.as_object()?));
+        topology::previous_spec(observed).and_then(|spec| version_of(spec.get("topology")?.as_object()?));
     let follows = before.is_none_or(|before| {
         before == at || find_upgrade_path(releases, &at, &before).is_some_and(|way| way.is_empty())
     });
@@ -155,7 +155,7 @@ fn blocked_at_version(observed: &Observed) -> Option<Version> {
     if !observed.primary.as_ref().is_some_and(PrimaryObject::is_refused) {
         return None;
     }
-    let requested = version_of(cluster::previous_spec(observed)?.get("topology")?.as_object()?)?;
+    let requested = version_of(topology::previous_spec(observed)?.get("topology")?.as_object()?)?;
     hub_version(observed).filter(|there| *there != requested)
 }
 
@@ -173,7 +173,7 @@ fn current_topology(observed: &Observed) -> Option<Map<String, Value>> {
     let of_hub = TopologyFacts::from_observed(observed)
         .and_then(|facts| facts.remote.spec["topology"].as_object().cloned());
     let of_hub = of_hub.filter(|topology| version_of(topology).is_some());
-    of_hub.or_else(|| cluster::previous_spec(observed)?.get("topology")?.as_object().cloned())
+    of_hub.or_else(|| topology::previous_spec(observed)?.get("topology")?.as_object().cloned())
 }
 
 fn version_of(topology: &Map<String, Value>) -> Option<Version> {

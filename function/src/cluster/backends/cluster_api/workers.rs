@@ -10,7 +10,7 @@ use testplatform_apis::{
 
 use super::{
     ClusterApiRequest,
-    cluster::{read_variables, set_deletion_timeouts, set_or_remove, variable_list},
+    topology::{read_variables, set_deletion_timeouts, set_or_remove, variable_list},
 };
 use crate::cluster::request::{NodeCount, NodeGroupSpec};
 

@@ -89,14 +89,7 @@ pub(super) fn assess_health(claimed: &PoolClaim, request: &Validated, observed: 
     };
     let remote = match observed.primary.as_ref().and_then(|w| w.remote()) {
         Some(Remote::ClusterClaim(remote)) => remote,
-        Some(
-            Remote::EphemeralCluster(_)
-            | Remote::HostedCluster(_)
-            | Remote::Topology(_)
-            | Remote::Order(_)
-            | Remote::Instance(_),
-        )
-        | None => {
+        Some(_) | None => {
             health.mirrored = unobserved_conditions(request, observed);
             if let (Some(place), Some(_)) = (&claimed.pool, observed.quiet_until()) {
                 health.waiting =

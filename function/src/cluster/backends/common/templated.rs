@@ -17,9 +17,11 @@ use std::borrow::Cow;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
-    collect, json,
+    collect,
+    foreign::ResourceKind,
+    json,
     names::{hub, ours},
-    template::{entry::fill_placeholders, kind::BackendDefinition},
+    template::{self, entry::fill_placeholders, kind::BackendDefinition},
     yaml::sort_keys,
 };
 
@@ -27,12 +29,12 @@ use super::{bundles, object, tenant_credentials};
 use crate::{
     cluster::{
         backends::{
-            Backend, Health,
+            Backend, Health, TeardownMethod,
             intent::{ManagementPolicies, PlannedRequest, PrimaryAction},
         },
-        catalog::hubs,
+        catalog::{hubs, templates::Rollout},
         observed::{Observed, PrimaryObject},
-        request::{AnyBackendSpec, BackendSpec, Placement, Resolution, ResolvedSpec, Templated},
+        request::{BackendSpec, Placement, RequestedBackend, Resolution, ResolvedSpec, Templated, Validated},
     },
     objects::{SyncState, assemble_object},
     sdk::response::DesiredResource,
@@ -40,6 +42,63 @@ use crate::{
 
 /// Delay after the end of the longest lifetime before the hub ends the cluster by itself.
 const OVERDUE: SignedDuration = SignedDuration::from_hours(1);
+
+/// A backend of templates: everything about it that its descriptor does not say.
+pub(in crate::cluster::backends) trait TemplateBackend: Rollout + Sync {
+    /// Its part of a catalogue entry.
+    type Definition: RequestedBackend;
+    /// Readiness of the primary Object as CEL, which governs the 30 s poll where watches are dead.
+    const READINESS: &'static str;
+
+    /// Composes the object of the cluster, and its parts. `wanted`: the request; none if the cluster stays as it was requested.
+    fn compose_cluster(
+        &self,
+        request: &PlannedRequest,
+        observed: &Observed,
+        wanted: Option<BackendRequest<'_, Self::Definition>>,
+        placement: &Placement,
+    ) -> ComposedCluster;
+
+    /// Interprets the observed resources for the claim's owner.
+    fn assess_cluster(&self, templated: &Templated, request: &Validated, observed: &Observed) -> Health;
+}
+
+impl<T: TemplateBackend> Backend for T {
+    fn build_resources(
+        &self,
+        request: &PlannedRequest,
+        observed: &Observed,
+        health: &Health,
+    ) -> Vec<DesiredResource> {
+        build_resources(
+            T::Definition::BACKEND,
+            T::READINESS,
+            (request, observed, health),
+            |templated, placement| {
+                self.compose_cluster(request, observed, BackendRequest::from_templated(templated), placement)
+            },
+        )
+    }
+
+    fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
+        match request.templated() {
+            Some(templated) => self.assess_cluster(templated, request, observed),
+            None => Health::default(),
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        T::Definition::BACKEND.cluster_kind().kind
+    }
+
+    fn primary_resource(&self) -> &'static str {
+        T::Definition::BACKEND.descriptor().primary_resource
+    }
+
+    fn teardown_method(&self) -> TeardownMethod {
+        TeardownMethod::DeleteObject
+    }
+}
 
 /// Request in terms of a backend, once fully resolved.
 pub(in crate::cluster::backends) struct BackendRequest<'a, K: BackendDefinition> {
@@ -58,16 +117,13 @@ impl<K: BackendDefinition> Clone for BackendRequest<'_, K> {
 
 impl<K: BackendDefinition> Copy for BackendRequest<'_, K> {}
 
-impl<'a, K: BackendDefinition> BackendRequest<'a, K> {
-    /// Builds the request of a backend. `order`: selects that backend's spec.
-    pub fn from_templated(
-        templated: &'a Templated,
-        order: fn(&AnyBackendSpec) -> Option<&BackendSpec<K>>,
-    ) -> Option<Self> {
+impl<'a, K: RequestedBackend> BackendRequest<'a, K> {
+    /// Request of a claim. None: it is not resolved, or for another backend.
+    pub fn from_templated(templated: &'a Templated) -> Option<Self> {
         match &templated.resolution {
             Resolution::Resolved(whole) => Some(Self {
                 spec: whole,
-                backend_spec: order(&whole.backend_spec)?,
+                backend_spec: K::select_request(&whole.backend_spec)?,
                 placement: templated.placement.as_ref(),
             }),
             Resolution::Blocked | Resolution::Frozen { .. } => None,
@@ -112,10 +168,9 @@ fn shared_members(requested: &Map<String, Value>, there: &Map<String, Value>) ->
 }
 
 /// Output of a backend for one request.
+#[derive(Default)]
 pub(in crate::cluster::backends) struct ComposedCluster {
-    /// apiVersion of the object that represents the cluster.
-    pub api_version: &'static str,
-    /// The backend's annotations on that object.
+    /// The backend's annotations on the object that represents the cluster.
     pub annotations: Map<String, Value>,
     /// Its spec.
     pub spec: Map<String, Value>,
@@ -126,15 +181,15 @@ pub(in crate::cluster::backends) struct ComposedCluster {
 }
 
 /// Builds the primary Object with all its parts, and `credentials`. `cel`: readiness of the primary Object.
-pub(in crate::cluster::backends) fn build_resources(
-    backend: &dyn Backend,
+fn build_resources(
+    backend: template::Backend,
     cel: &str,
     (request, observed, health): (&PlannedRequest, &Observed, &Health),
     compose: impl FnOnce(&Templated, &Placement) -> ComposedCluster,
 ) -> Vec<DesiredResource> {
     let Some(templated) = request.templated() else { return vec![] };
     let Some(placement) = &templated.placement else { return orphaned_resources(request, observed, health) };
-    let ComposedCluster { api_version, annotations, spec, primary_annotations: own, parts } =
+    let ComposedCluster { annotations, spec, primary_annotations: own, parts } =
         compose(templated, placement);
     // An Object that was lost or is being deleted repeats its previous spec and not the catalogue's current one. It needs a spec: without
     // it an apply is refused, and provider-kubernetes neither observes nor deletes an object that it could not apply.
@@ -146,13 +201,12 @@ pub(in crate::cluster::backends) fn build_resources(
         None => requested_spec(observed).map_or(spec, Cow::into_owned),
     };
     let memory = memory_annotations(request, observed, remembers.then_some(&spec), &own);
-    let manifest =
-        build_manifest((api_version, backend.kind()), request, observed, placement, (annotations, spec));
+    let manifest = build_manifest(backend.cluster_kind(), request, observed, placement, (annotations, spec));
     let mut notes = primary_annotations(request, observed, templated);
     notes.extend(own);
     notes.extend(bundles::requested_annotation(request, observed));
     let mut primary =
-        object::build_primary(backend.primary_resource(), request, observed, manifest, cel, notes);
+        object::build_primary(backend.descriptor().primary_resource, request, observed, manifest, cel, notes);
     if let Some(primary) = &mut primary {
         tenant_credentials::add_namespace_reference(primary, request, observed);
     }
@@ -162,7 +216,7 @@ pub(in crate::cluster::backends) fn build_resources(
 
 /// Builds the object that represents the cluster.
 fn build_manifest(
-    (api_version, kind): (&str, &str),
+    kind: ResourceKind,
     request: &PlannedRequest,
     observed: &Observed,
     placement: &Placement,
@@ -182,7 +236,7 @@ fn build_manifest(
     if let Some(uid) = object::pin_uid(request, observed) {
         metadata["uid"] = uid.as_str().into();
     }
-    assemble_object(api_version, kind, metadata, Value::Object(spec))
+    assemble_object(&kind.api_version(), kind.kind, metadata, Value::Object(spec))
 }
 
 /// The time by which the claim has ended its cluster: its creation and the longest provisioning, or a later delivery, plus the longest lifetime

@@ -13,10 +13,7 @@ use testplatform_apis::{
 
 use super::{HyperShiftRequest, document, facts, rollout};
 use crate::cluster::{
-    backends::common::templated::{
-        PreviousSpec,
-        members::{default, set as set_member},
-    },
+    backends::common::templated::members::{default, set as set_member},
     observed::Observed,
     request::BroughtCredentials,
 };
@@ -24,7 +21,7 @@ use crate::cluster::{
 /// Its spec.
 pub(super) fn build_spec(observed: &Observed, wanted: Option<HyperShiftRequest<'_>>) -> Map<String, Value> {
     let standing = || wanted.and_then(|wanted| wanted.accepted_spec(observed)).map(Cow::Owned);
-    match (standing().or_else(|| previous_spec(observed)), wanted) {
+    match (standing().or_else(|| facts::previous_spec(observed)), wanted) {
         (Some(before), Some(wanted)) => {
             let mut spec = before.into_owned();
             set_changeable(&mut spec, wanted, &rollout::cluster_image(observed, wanted));
@@ -35,12 +32,6 @@ pub(super) fn build_spec(observed: &Observed, wanted: Option<HyperShiftRequest<'
         // A manifest that only searches has no known spec.
         (None, None) => Map::new(),
     }
-}
-
-/// Spec of the previous request.
-pub(super) fn previous_spec(observed: &Observed) -> Option<Cow<'_, Map<String, Value>>> {
-    let hub_spec = facts::observed_cluster(observed).map(|remote| &remote.spec);
-    Some(PreviousSpec::of(observed, hub_spec, |spec| spec.contains_key("release"))?.spec)
 }
 
 /// Sets everything that may change in an existing spec.

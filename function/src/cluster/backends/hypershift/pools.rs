@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use testplatform_apis::{
     collect,
     foreign::{
-        hypershift::{API_VERSION, NODE_POOL as KIND},
+        hosted_cluster::{API_VERSION, NODE_POOL as KIND},
         object,
     },
     names::{ours, shorten_name},
@@ -16,7 +16,7 @@ use super::{HyperShiftRequest, facts, pool_spec, rollout};
 use crate::{
     cluster::{
         backends::{
-            common::{bundles, object as composing},
+            common::{bundles, object as composing, readiness},
             intent::{ManagementPolicies, PlannedRequest, PrimaryAction},
         },
         observed::{NodePoolObject, Observed, node_pool_resource_name},
@@ -26,9 +26,6 @@ use crate::{
     sdk::response::DesiredResource,
 };
 
-/// Readiness of their Objects, which governs the 30 s poll.
-pub(in crate::cluster::backends) const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status) && has(object.status.conditions) && \
-object.status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')";
 /// The longest name of one: it becomes a label.
 const MAX_NAME: usize = 63;
 
@@ -56,11 +53,11 @@ pub(super) fn build_resources(
     };
     if composing::is_remote_replaced(request, observed) {
         // By these names there are the NodePools of the other HostedCluster now, and Delete goes by name: they are let go of first.
-        let remains = |part: &&NodePoolObject| !is_ending(request) || part.can_delete();
+        let remains = |part: &&NodePoolObject| !request.is_ending() || part.can_delete();
         return parts().filter(remains).map(|part| repeat(part, ManagementPolicies::Observe)).collect();
     }
     if request.intent.teardown_deferred
-        || (is_ending(request) && bundles::awaits_pre_delete(request, observed))
+        || (request.is_ending() && bundles::awaits_pre_delete(request, observed))
     {
         if request.intent.action == PrimaryAction::Update(ManagementPolicies::ObserveDelete) {
             // With the writer.
@@ -69,7 +66,7 @@ pub(super) fn build_resources(
         // Work inside the cluster before its deletion needs its nodes.
         return parts().map(|part| repeat(part, ManagementPolicies::Full)).collect();
     }
-    if is_ending(request) {
+    if request.is_ending() {
         return parts().filter(stuck).map(restore).collect();
     }
     let policies =
@@ -77,7 +74,7 @@ pub(super) fn build_resources(
     let Some(wanted) = wanted else {
         return parts().map(|part| repeat(part, policies)).collect();
     };
-    let groups = sorted_groups(wanted);
+    let groups = facts::sorted_groups(wanted);
     let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
     // Before that nobody can tell whose the HostedCluster is.
     let is_remote_known =
@@ -105,25 +102,6 @@ pub(super) fn build_resources(
     requested.chain(removed.filter(stuck).map(restore)).collect()
 }
 
-/// The groups that are wanted, in the order of their names.
-pub(super) fn sorted_groups(wanted: HyperShiftRequest<'_>) -> Vec<&NodeGroupSpec<HyperShift>> {
-    let mut groups: Vec<&NodeGroupSpec<HyperShift>> = wanted.backend_spec.groups.iter().collect();
-    collect::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
-    groups
-}
-
-/// Whether they go: with the cluster, or because there is none any more.
-pub(in crate::cluster::backends) fn is_ending(request: &PlannedRequest) -> bool {
-    let intent = &request.intent;
-    match intent.action {
-        PrimaryAction::Remove | PrimaryAction::Omit | PrimaryAction::Relocate => true,
-        PrimaryAction::Probe { .. } => intent.teardown_reason.is_some(),
-        PrimaryAction::Create | PrimaryAction::Update(_) | PrimaryAction::Recreate { .. } => {
-            intent.completion.is_some()
-        }
-    }
-}
-
 /// Whether nothing of them may be made anew: HyperShift is taking them away, or the HostedCluster is not there.
 fn is_frozen(observed: &Observed) -> bool {
     let missing = observed.primary.as_ref().is_none_or(|primary| primary.sync == SyncState::Deleted);
@@ -144,7 +122,7 @@ fn compose_object(
     let mut spec = json!({
         "forProvider": {},
         "providerConfigRef": { "name": composing::provider_config_name(request, observed) },
-        "readiness": { "policy": "DeriveFromCelQuery", "celQuery": CEL },
+        "readiness": { "policy": "DeriveFromCelQuery", "celQuery": readiness::NODE_POOL },
         "references": [{ "dependsOn": {
             "apiVersion": object::API_VERSION, "kind": object::KIND, "name": request.primary_name(),
         } }],

@@ -3,14 +3,15 @@
 
 use testplatform_apis::{
     foreign::{
-        hypershift::{HostedClusterStatus, Update, conditions},
+        hosted_cluster::{Update, conditions},
         meta::{ObservedCondition, find_condition},
     },
     template::{effective::Effective, version::Version},
 };
 
-use super::{HyperShift, HyperShiftRequest, cluster, facts, failures};
+use super::{HyperShift, HyperShiftRequest, facts};
 use crate::cluster::{
+    backends::hosted_cluster::{completed_update, invalid_image, newest_update},
     catalog::templates::Rollout,
     observed::{NodePoolObject, Observed, PrimaryObject},
 };
@@ -22,7 +23,7 @@ pub(super) fn requested_image(wanted: HyperShiftRequest<'_>) -> &str {
 
 /// Image of the previous request for the HostedCluster.
 pub(super) fn previous_image(observed: &Observed) -> Option<String> {
-    cluster::previous_spec(observed)?.get("release")?["image"].as_str().map(str::to_owned)
+    facts::previous_spec(observed)?.get("release")?["image"].as_str().map(str::to_owned)
 }
 
 /// Image that the HostedCluster has to run now.
@@ -48,7 +49,7 @@ fn is_refused(observed: &Observed, requested: &str) -> bool {
     if remote.spec["release"]["image"].as_str() != Some(requested) {
         return observed.primary.as_ref().is_some_and(PrimaryObject::is_refused);
     }
-    let invalid = failures::invalid_image(&remote.status.value);
+    let invalid = invalid_image(&remote.status.value);
     invalid.is_some_and(|c| c.observed_generation == Some(remote.metadata.generation))
 }
 
@@ -85,16 +86,6 @@ fn has_release(observed: &Observed, requested: &Effective) -> bool {
         newest_update(&remote.status.value).is_some_and(|there| there.is_completed() && there.image == image);
     let of_hub = remote.spec["release"]["image"].as_str().unwrap_or_default();
     runs && (of_hub == image || is_refused(observed, of_hub))
-}
-
-/// The release that is there, or on its way.
-pub(super) fn newest_update(status: &HostedClusterStatus) -> Option<&Update> {
-    status.version.value.history.first()
-}
-
-/// The newest release that is there.
-pub(in crate::cluster::backends) fn completed_update(status: &HostedClusterStatus) -> Option<&Update> {
-    status.version.value.history.iter().find(|update| update.is_completed())
 }
 
 /// Image that a NodePool has to run. `groups`: names of all requested groups, sorted.

@@ -12,7 +12,7 @@ use crate::{
         backends::{
             BackendCondition, BackendConditions,
             common::{conditions::progress_step, templated::FailureCondition},
-            hypershift,
+            hosted_cluster::{cluster_conditions as hosted_conditions, completed_update},
         },
         observed::Observed,
     },
@@ -40,9 +40,7 @@ pub(super) fn build_conditions(
 
 fn infrastructure_condition(facts: &OrderFacts<'_>) -> Option<BackendCondition<Infrastructure>> {
     use ConditionStatus::{False, True};
-    if let Some(reported) =
-        facts.hosted.as_ref().and_then(hypershift::cluster_conditions::infrastructure_condition)
-    {
+    if let Some(reported) = facts.hosted.as_ref().and_then(hosted_conditions::infrastructure_condition) {
         return Some(reported);
     }
     if facts.is_true(conditions::CONTROL_PLANE_AVAILABLE) {
@@ -61,10 +59,8 @@ fn control_plane_condition(
     ever_ready: bool,
 ) -> Option<BackendCondition<ControlPlaneLevel>> {
     use ConditionStatus::{False, True};
-    let reported = facts
-        .hosted
-        .as_ref()
-        .and_then(|h| hypershift::cluster_conditions::control_plane_condition(h, ever_ready));
+    let reported =
+        facts.hosted.as_ref().and_then(|h| hosted_conditions::control_plane_condition(h, ever_ready));
     if reported.is_some() {
         return reported;
     }
@@ -81,12 +77,12 @@ fn control_plane_condition(
 fn nodes_ready_condition(facts: &OrderFacts<'_>, ever_ready: bool) -> Option<BackendCondition<NodesLevel>> {
     let hosted = facts.hosted.as_ref()?;
     let is_reported = hosted.pools.iter().any(|pool| pool.node_pool.is_some() || pool.reported.is_some());
-    is_reported.then(|| hypershift::cluster_conditions::nodes_ready_condition(hosted, ever_ready))
+    is_reported.then(|| hosted_conditions::nodes_ready_condition(hosted, ever_ready))
 }
 
 fn nodes_status(facts: &OrderFacts<'_>) -> Option<NodesStatus> {
     if let Some(hosted) = facts.hosted.as_ref().filter(|hosted| !hosted.pools.is_empty()) {
-        return Some(hypershift::cluster_conditions::nodes_status(hosted));
+        return Some(hosted_conditions::nodes_status(hosted));
     }
     let requests = facts.requested_spec.get("nodeRequests")?.as_array()?;
     let desired = requests.iter().map(|request| request["numberOfNodes"].as_i64()).sum();
@@ -185,8 +181,7 @@ fn awaited_version(facts: &OrderFacts<'_>, wanted: OsacRequest<'_>) -> Option<St
     let hosted = facts.hosted.as_ref().filter(|hosted| hosted.requests_nodes())?;
     let version = wanted.spec.release.version.as_ref().filter(|_| wanted.backend_spec.base.upgradeable)?;
     let version = version.to_string();
-    let has =
-        hypershift::rollout::completed_update(hosted.status).is_some_and(|there| there.version == version);
+    let has = completed_update(hosted.status).is_some_and(|there| there.version == version);
     (!has).then_some(version)
 }
 
@@ -220,12 +215,12 @@ fn read_progress(facts: &OrderFacts<'_>) -> ProgressStatus {
         return progress_step("Namespace", "its namespace is there, the control plane is being asked for");
     }
     if !facts.api_answers() {
-        let component = facts.hosted.as_ref().and_then(hypershift::health::missing_component);
+        let component = facts.hosted.as_ref().and_then(hosted_conditions::missing_component);
         let component = component.map(|c| format!(", waiting for {c}")).unwrap_or_default();
         return progress_step("ControlPlane", format!("the control plane is being made{component}"));
     }
     if let Some(pool) = facts.incomplete_group() {
-        return progress_step("Nodes", hypershift::cluster_conditions::group_message(pool));
+        return progress_step("Nodes", hosted_conditions::group_message(pool));
     }
     if facts.status.phase == "Ready" && !facts.is_true(conditions::CLUSTER_AVAILABLE) {
         return progress_step("Cluster", "the automation has done its work, waiting for the cluster");

@@ -13,32 +13,16 @@ use testplatform_apis::{
 use super::{
     OsacRequest,
     nodes::{self, RequestName},
-    observers, order,
+    order,
+    remote::{newest_job, observed_order},
 };
 use crate::{
     cluster::{
-        backends::hypershift::facts::{HostedClusterFacts as HostedFacts, NodeGroupFacts},
-        observed::{HostedClusterObserver, NodePoolObject, Observed, Remote},
+        backends::hosted_cluster::{HostedClusterFacts as HostedFacts, NodeGroupFacts},
+        observed::{HostedClusterObserver, NodePoolObject, Observed},
     },
     objects::SyncState,
 };
-
-/// The ClusterOrder as it was last observed.
-pub(super) fn observed_order(observed: &Observed) -> Option<&ClusterOrder> {
-    match observed.primary.as_ref()?.remote()? {
-        Remote::Order(remote) => Some(remote),
-        Remote::EphemeralCluster(_)
-        | Remote::ClusterClaim(_)
-        | Remote::HostedCluster(_)
-        | Remote::Topology(_)
-        | Remote::Instance(_) => None,
-    }
-}
-
-/// The last job that was to bring its spec about.
-pub(super) fn newest_job(status: &ClusterOrderStatus) -> Option<&Job> {
-    status.provisioning_jobs.value.iter().rfind(|job| job.type_ == Job::PROVISION)
-}
 
 /// The whole picture.
 pub(super) struct OrderFacts<'a> {
@@ -166,7 +150,7 @@ fn read_groups<'a>(
         };
         Some(match name {
             RequestName::ResourceClass(resource_class) => {
-                let node_pool = observers::node_pool_name(&remote.metadata.name, resource_class);
+                let node_pool = nodes::node_pool_name(&remote.metadata.name, resource_class);
                 let is_of_class = |part: &&NodePoolObject| {
                     part.manifest()["metadata"]["name"].as_str() == node_pool.as_deref()
                 };

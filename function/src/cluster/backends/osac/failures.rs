@@ -9,10 +9,10 @@ use testplatform_apis::{
     redact::redact_text,
 };
 
-use super::facts::{self, OrderFacts};
+use super::{facts::OrderFacts, remote::observed_order};
 use crate::{
     cluster::{
-        backends::{common::templated::FailureCondition, hypershift},
+        backends::{common::templated::FailureCondition, hosted_cluster},
         observed::Observed,
     },
     text::bounded,
@@ -69,7 +69,7 @@ fn failed_jobs(observed: &Observed) -> (String, Vec<String>) {
         .unwrap_or_default();
     let mut recorded = recorded.into_iter();
     let of = recorded.next().unwrap_or_default();
-    let Some(status) = facts::observed_order(observed).map(|remote| &remote.status.value) else {
+    let Some(status) = observed_order(observed).map(|remote| &remote.status.value) else {
         return (of, recorded.collect());
     };
     let desired = bounded(&status.desired_config_version, MAX_JOB_ID);
@@ -109,9 +109,9 @@ pub(super) fn transient_failures(facts: &OrderFacts<'_>) -> Vec<FailureCondition
     let job = facts.provision_job().filter(|job| job.has_failed()).map(|job| job_failure(job, false));
     // A failure that needs a change is for OSAC to resolve.
     let behind = facts.hosted.iter().flat_map(|hosted| {
-        let changes = hypershift::failures::terminal_failures(hosted).into_iter();
+        let changes = hosted_cluster::failures::terminal_failures(hosted).into_iter();
         let changes = changes.map(|wrong| FailureCondition { terminal: false, ..wrong });
-        changes.chain(hypershift::failures::transient_failures(hosted))
+        changes.chain(hosted_cluster::failures::transient_failures(hosted))
     });
     let machines =
         facts.status.workers.value.iter().filter(|worker| worker.has_failed()).map(machine_failure);
@@ -135,7 +135,7 @@ fn machine_failure(worker: &NodeSetWorker) -> FailureCondition {
 /// Failures that degrade a cluster that was ready. The order's own conditions stay True regardless.
 pub(super) fn degrading_failures(facts: &OrderFacts<'_>) -> Vec<FailureCondition> {
     if let Some(hosted) = &facts.hosted {
-        return hypershift::failures::degrading_failures(hosted);
+        return hosted_cluster::failures::degrading_failures(hosted);
     }
     let available = facts.condition(conditions::CONTROL_PLANE_AVAILABLE);
     available

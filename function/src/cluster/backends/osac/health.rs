@@ -14,7 +14,7 @@ use crate::{
         backends::{
             Health,
             common::templated::{BackendStatus, unobserved_health},
-            hypershift,
+            hosted_cluster::{completed_update, console_url},
         },
         observed::Observed,
         request::{Templated, Validated},
@@ -24,7 +24,7 @@ use crate::{
 
 pub(super) fn assess_health(templated: &Templated, request: &Validated, observed: &Observed) -> Health {
     let mut health = unobserved_health(templated);
-    let wanted = OsacRequest::from_request(templated);
+    let wanted = OsacRequest::from_templated(templated);
     let Some(facts) = OrderFacts::from_observed(observed, wanted) else {
         health.mirrored = storage_condition(None, observed).into_iter().collect();
         return health;
@@ -44,11 +44,11 @@ pub(super) fn assess_health(templated: &Templated, request: &Validated, observed
     health.ready_since = facts.up_since().filter(|_| sight.is_up);
     health.unreadable.clone_from(&remote.status.error);
     if let Some(hosted) = &facts.hosted {
-        let completed = hypershift::rollout::completed_update(hosted.status);
+        let completed = completed_update(hosted.status);
         health.version = completed.map(|update| bounded(&update.version, 64));
         let endpoint = &hosted.status.control_plane_endpoint.value;
         health.api_server_url = endpoint.url().map(|url| bounded(&url, 2048));
-        health.console_url = hypershift::health::console_url(hosted);
+        health.console_url = console_url(hosted);
     }
     health.teardown_failure =
         failures::teardown_failure(&facts).filter(|_| remote.metadata.deletion_timestamp.is_some());

@@ -7,10 +7,19 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use testplatform_apis::{collect, json, names::ours, template::kind::Host};
+use testplatform_apis::{
+    collect, json,
+    names::{ObjectName, ours},
+    template::kind::Host,
+};
 
 use super::OsacRequest;
 use crate::cluster::observed::Observed;
+
+/// Name of the NodePool that OSAC creates for a node class. None: that is not a valid name, so there is no such NodePool.
+pub(super) fn node_pool_name(order: &str, class: &str) -> Option<String> {
+    ObjectName::try_from(format!("nodepool-{order}-{class}")).ok().map(Into::into)
+}
 
 /// A class of nodes in the annotation. Resource classes are plain texts there, as earlier versions wrote them.
 #[derive(Serialize, Deserialize)]

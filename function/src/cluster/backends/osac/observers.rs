@@ -4,19 +4,18 @@ use serde_json::{Map, Value, json};
 use testplatform_apis::{
     collect,
     foreign::{
-        hypershift::{API_VERSION, HOSTED_CLUSTER, NODE_POOL},
+        hosted_cluster::{API_VERSION, HOSTED_CLUSTER, NODE_POOL},
         osac::ClusterReference,
     },
     names::{ObjectName, ours},
     template::kind::Host,
 };
 
-use super::{OsacRequest, facts, nodes};
+use super::{OsacRequest, nodes, remote::observed_order};
 use crate::{
     cluster::{
         backends::{
-            common::object,
-            hypershift::{pools, underlying},
+            common::{object, readiness},
             intent::{ManagementPolicies, PlannedRequest, PrimaryAction},
         },
         observed::{HOSTED, Observed, node_pool_resource_name},
@@ -26,11 +25,6 @@ use crate::{
     sdk::response::DesiredResource,
 };
 
-/// Name of the NodePool that OSAC creates for a node class. None: that is not a valid name, so there is no such NodePool.
-pub(super) fn node_pool_name(order: &str, class: &str) -> Option<String> {
-    ObjectName::try_from(format!("nodepool-{order}-{class}")).ok().map(Into::into)
-}
-
 /// All that are to exist.
 pub(super) fn build_resources(
     request: &PlannedRequest,
@@ -38,7 +32,7 @@ pub(super) fn build_resources(
     wanted: Option<OsacRequest<'_>>,
     placement: &Placement,
 ) -> Vec<DesiredResource> {
-    if pools::is_ending(request) {
+    if request.is_ending() {
         return vec![];
     }
     let reference = cluster_reference(request, observed);
@@ -64,7 +58,7 @@ pub(super) fn build_resources(
     let of_groups = groups.into_iter().filter_map(|group| {
         // The recorded class may be lost, and the class no longer offered.
         let name = match hosts.get(&group.class) {
-            Some(Host::ResourceClass(class)) => node_pool_name(&placement.name, class),
+            Some(Host::ResourceClass(class)) => nodes::node_pool_name(&placement.name, class),
             // The order tells of its workers itself.
             Some(Host::InstanceType(_)) => return None,
             None => None,
@@ -88,7 +82,7 @@ pub(super) fn build_resources(
 fn cluster_reference<'a>(request: &PlannedRequest, observed: &'a Observed) -> Option<&'a ClusterReference> {
     let ours = observed.primary.as_ref().is_some_and(|primary| primary.remote_uid().is_some());
     let may_begin = ours && request.intent.action == PrimaryAction::Update(ManagementPolicies::Full);
-    let of = &facts::observed_order(observed)?.status.value.cluster_reference.value;
+    let of = &observed_order(observed)?.status.value.cluster_reference.value;
     let legal = [&of.namespace, &of.hosted_cluster_name].map(|name| ObjectName::try_from(name.as_str()));
     (may_begin && legal.iter().all(Result::is_ok)).then_some(of)
 }
@@ -110,7 +104,7 @@ fn compose_object(
         "managementPolicies": ["Observe"],
         "forProvider": {},
         "providerConfigRef": { "name": object::provider_config_name(request, observed) },
-        "readiness": { "policy": "DeriveFromCelQuery", "celQuery": if group { pools::CEL } else { underlying::CEL } },
+        "readiness": { "policy": "DeriveFromCelQuery", "celQuery": if group { readiness::NODE_POOL } else { readiness::HOSTED_CLUSTER } },
         "watch": true,
     });
     spec["forProvider"]["manifest"] = manifest;

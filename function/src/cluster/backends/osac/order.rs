@@ -10,11 +10,15 @@ use testplatform_apis::{
     yaml::sort_keys,
 };
 
-use super::{Osac, OsacRequest, facts, nodes::apply_nodes};
+use super::{
+    Osac, OsacRequest,
+    nodes::apply_nodes,
+    remote::{newest_job, observed_order},
+};
 use crate::cluster::{
     backends::{
         common::templated::{PreviousSpec, members::set},
-        hypershift,
+        hosted_cluster::completed_update,
     },
     catalog::templates::Rollout,
     observed::{Observed, PrimaryObject},
@@ -44,7 +48,7 @@ pub(super) fn defers_change(observed: &Observed, wanted: OsacRequest<'_>) -> boo
 
 /// Whether a job runs.
 fn is_job_running(observed: &Observed) -> bool {
-    let job = facts::observed_order(observed).and_then(|remote| facts::newest_job(&remote.status.value));
+    let job = observed_order(observed).and_then(|remote| newest_job(&remote.status.value));
     job.is_some_and(|job| !job.is_done() && !job.has_failed())
 }
 
@@ -73,8 +77,7 @@ fn blocked_at_version(observed: &Observed) -> Option<Version> {
     }
     let current = hub_image(observed)?;
     let requested = previous_spec(observed)?.get("releaseImage")?.as_str().map(str::to_owned);
-    let hosted =
-        || hypershift::rollout::completed_update(&observed.hosted.as_ref()?.current_remote()?.status.value);
+    let hosted = || completed_update(&observed.hosted.as_ref()?.current_remote()?.status.value);
     let known = || hosted().filter(|update| update.image == current).map(|update| update.version.clone());
     let version = || known().and_then(|known| Version::try_from(known).ok());
     (requested.as_deref() != Some(current)).then(|| version().or_else(|| Version::of_tag(current))).flatten()
@@ -90,16 +93,16 @@ fn node_sets(observed: &Observed) -> Vec<String> {
 
 /// Whether the order has the release of what was asked for.
 fn has_release(observed: &Observed, requested: &Effective) -> bool {
-    facts::observed_order(observed).is_some() && hub_image(observed) == requested.release_image.as_deref()
+    observed_order(observed).is_some() && hub_image(observed) == requested.release_image.as_deref()
 }
 
 fn hub_image(observed: &Observed) -> Option<&str> {
-    facts::observed_order(observed)?.spec["releaseImage"].as_str()
+    observed_order(observed)?.spec["releaseImage"].as_str()
 }
 
 /// Spec of the previous request.
 fn previous_spec(observed: &Observed) -> Option<Map<String, Value>> {
-    let hub_spec = facts::observed_order(observed).map(|remote| &remote.spec);
+    let hub_spec = observed_order(observed).map(|remote| &remote.spec);
     Some(PreviousSpec::of(observed, hub_spec, |spec| spec.contains_key("templateID"))?.own_members(&OURS))
 }
 

@@ -4,6 +4,7 @@ use testplatform_apis::{
     collect,
     condition::SpecLevel,
     template::{
+        Backend,
         companions::{ControlPlane, Network},
         effective::Effective,
         entry::{Entry, Rules, TemplateOffer, find_upgrade_path, within_reach},
@@ -86,7 +87,7 @@ pub(super) fn find_forbidden_changes(
             refuse(SpecLevel::Rejected, path, &sentence);
         }
     }
-    if let Some(sentence) = renumbering_problem(&cluster.numbered_groups, new) {
+    if let Some(sentence) = renumbering_problem(offer.backend(), &cluster.numbered_groups, new) {
         refuse(SpecLevel::Rejected, "spec.nodeGroups", &sentence);
     }
     collect::sort_few(&mut found, |a, b| a.path.cmp(&b.path));
@@ -180,13 +181,14 @@ fn changed_groups(offer: &dyn TemplateOffer, old: &Effective, new: &Effective) -
 }
 
 /// Why groups cannot go: another one is behind them, whose nodes would be made again under the number that it gets.
-fn renumbering_problem(numbered: &[String], new: &Effective) -> Option<String> {
+fn renumbering_problem(backend: Backend, numbered: &[String], new: &Effective) -> Option<String> {
     let stays = |name: &&String| new.node_groups.iter().flatten().any(|group| group.name == **name);
     let removed = numbered.iter().find(|name| !stays(name))?;
     let behind = numbered.iter().skip_while(|name| *name != removed).find(stays)?;
     let (missing, behind) = (bounded(removed, 63), bounded(behind, 63));
+    let title = backend.descriptor().title;
     Some(format!(
-        "must keep group {missing}: OSAC numbers node groups by their order, and would make the nodes of {behind} again; groups can be removed from the end only, and {missing} can be made smaller"
+        "must keep group {missing}: {title} numbers node groups by their order, and would make the nodes of {behind} again; groups can be removed from the end only, and {missing} can be made smaller"
     ))
 }
 

@@ -29,14 +29,6 @@ use crate::cluster::{
     request::{AdmissionIssue, BroughtCredentials, Placement, ResolvedSpec, Templated},
 };
 
-/// Default namespace of a backend's objects, if neither the catalogue nor the hub has one: that of its own tools.
-const fn default_namespace(backend: Backend) -> &'static str {
-    match backend {
-        Backend::HyperShift | Backend::ClusterApi | Backend::Caas => "clusters",
-        Backend::Osac => "osac-orders",
-    }
-}
-
 impl Templated {
     /// Restores the recorded placement, and decides whether its hub has to be given up. It chooses nothing.
     pub(crate) fn restore_placement(
@@ -185,7 +177,7 @@ fn build_placement(
         .map(Ok)
         .or_else(of_entry)
         .or_else(|| hub.resolve_namespace(backend, tenant))
-        .unwrap_or_else(|| Ok(default_namespace(backend).to_owned()))
+        .unwrap_or_else(|| Ok(backend.descriptor().default_namespace.to_owned()))
         .map_err(|why| {
             AdmissionIssue::new(
                 Request::NoHubMatches,
@@ -220,7 +212,7 @@ fn new_tenant_namespace(brings: &BroughtCredentials, placement: &Placement) -> T
     TenantNamespace { hub: placement.hub.clone(), namespace: placement.namespace.clone(), request }
 }
 
-/// Placement of a cluster with tenant credentials. Only HyperShift supports those.
+/// Placement of a cluster with tenant credentials. One backend supports those.
 fn placement_in_tenant_namespace(
     tenant_namespace: &TenantNamespace,
     name: &str,
@@ -232,7 +224,7 @@ fn placement_in_tenant_namespace(
         hub: tenant_namespace.hub.clone(),
         reason: recorded_reason(observed, &tenant_namespace.hub),
         namespace: tenant_namespace.namespace.clone(),
-        name: fit_name(Backend::HyperShift, &tenant_namespace.namespace, name)?,
+        name: fit_name(Backend::OF_TENANT_CREDENTIALS, &tenant_namespace.namespace, name)?,
         credentials_namespace: own.unwrap_or(&settings.credentials_namespace).to_owned(),
         is_recorded: true,
     })

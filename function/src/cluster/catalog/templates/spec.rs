@@ -48,19 +48,22 @@ impl<K: BackendDefinition> BackendSpec<K> {
     }
 }
 
-/// Builds the request in terms of its backend.
-pub(super) fn build_backend_spec(
-    made: &Made,
-    groups: Vec<NodeGroupDraft>,
-    parameters: Vec<(String, Value)>,
-) -> AnyBackendSpec {
-    match made {
-        Made::HyperShift(kit) => AnyBackendSpec::HyperShift(BackendSpec::of(kit, groups, parameters)),
-        Made::ClusterApi(kit) => AnyBackendSpec::ClusterApi(BackendSpec::of(kit, groups, parameters)),
-        Made::Caas(kit) => AnyBackendSpec::Caas(BackendSpec::of(kit, groups, parameters)),
-        Made::Osac(kit) => AnyBackendSpec::Osac(BackendSpec::of(kit, groups, parameters)),
-    }
+macro_rules! define_build_backend_spec {
+    ($($backend:ident),*) => {
+        /// Builds the request in terms of its backend.
+        pub(super) fn build_backend_spec(
+            made: &Made,
+            groups: Vec<NodeGroupDraft>,
+            parameters: Vec<(String, Value)>,
+        ) -> AnyBackendSpec {
+            match made {
+                $(Made::$backend(kit) => AnyBackendSpec::$backend(BackendSpec::of(kit, groups, parameters)),)*
+            }
+        }
+    };
 }
+
+testplatform_apis::for_each_backend!(define_build_backend_spec);
 
 /// Adds the targets. Unknown parameters were refused before.
 fn parameter_settings<T: Clone>(

@@ -12,8 +12,7 @@ use crate::{
     cluster::{
         backends::{
             Health,
-            common::object as composing,
-            hypershift::{pools, underlying},
+            common::{object as composing, readiness},
             intent::PlannedRequest,
         },
         observed::{HOSTED, Observed},
@@ -50,7 +49,8 @@ pub(in crate::cluster::backends) fn orphaned_resources(
         return credentials.into_iter().collect();
     }
     let parts = observed.node_pools.0.iter();
-    let parts = parts.map(|(name, part)| repeat_object(name, (&part.object, pools::CEL, "pool"), request));
+    let parts =
+        parts.map(|(name, part)| repeat_object(name, (&part.object, readiness::NODE_POOL, "pool"), request));
     credentials.into_iter().chain(parts).chain(repeat_hosted(request, observed)).collect()
 }
 
@@ -66,7 +66,7 @@ pub(in crate::cluster::backends) fn repeat_hosted(
 /// When what looks at a HostedCluster is ready. Once what stood for that was seen to be gone it is asked to look once more: only a change of its spec
 /// makes it, and tells that it did. The HostedCluster may have come to be after it was last looked for.
 pub(in crate::cluster::backends) fn readiness_query(observed: &Observed) -> &'static str {
-    if observed.needs_reobservation() { NEVER } else { underlying::CEL }
+    if observed.needs_reobservation() { NEVER } else { readiness::HOSTED_CLUSTER }
 }
 
 /// The same Object once more: on the hub on which it is, with what it was allowed to do.

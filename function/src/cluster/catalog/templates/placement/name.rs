@@ -2,28 +2,11 @@
 
 use testplatform_apis::{names::shorten_name, template::Backend};
 
-/// The longest name of a namespace; HyperShift makes one for each control plane, `<namespace>-<name>`.
-const NAMESPACE: usize = 63;
-/// The longest name of what becomes a label.
-const LABEL: usize = 63;
-/// The longest name of a ClusterTemplateInstance: what charts add to it has to fit too.
-const INSTANCE: usize = 40;
-/// The name of the composite, or as much of it as fits with what keeps it apart from others. None: nothing fits.
+/// The name of the composite, or as much of it as fits with what keeps it apart from others, with dashes for dots: it becomes a label, or a
+/// part of one. None: nothing fits.
 pub(super) fn fit_name(backend: Backend, namespace: &str, name: &str) -> Option<String> {
-    match backend {
-        // With dashes for dots: names of what HyperShift makes for it are labels.
-        Backend::HyperShift => {
-            shorten_name(&name.replace('.', "-"), name, NAMESPACE.checked_sub(namespace.len() + 1)?)
-        }
-        // It becomes a label.
-        Backend::ClusterApi => shorten_name(&name.replace('.', "-"), name, LABEL),
-        // Its control plane is in a namespace of its own, `<namespace>-<name>-<name>`.
-        Backend::Osac => {
-            shorten_name(&name.replace('.', "-"), name, NAMESPACE.checked_sub(namespace.len() + 2)? / 2)
-        }
-        // It becomes a label, and charts make names of it.
-        Backend::Caas => shorten_name(&name.replace('.', "-"), name, INSTANCE),
-    }
+    let room = backend.descriptor().name_limit.max_length(namespace)?;
+    shorten_name(&name.replace('.', "-"), name, room)
 }
 
 #[cfg(test)]

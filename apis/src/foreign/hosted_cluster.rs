@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    cluster_api::Endpoint,
+    ClusterObject, Endpoint,
     meta::{Lenient, Metadata, ObservedCondition, lenient_time, with_status_time},
     object::NameRef,
 };
@@ -32,6 +32,16 @@ pub struct HostedCluster {
     pub spec: Value,
     /// Status.
     pub status: Lenient<HostedClusterStatus>,
+}
+
+impl ClusterObject for HostedCluster {
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    fn spec(&self) -> &Value {
+        &self.spec
+    }
 }
 
 /// Parts of its `status`. An unreadable part does not affect the others.

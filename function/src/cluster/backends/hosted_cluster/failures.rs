@@ -1,7 +1,7 @@
 //! Failures of a HostedCluster or its NodePools: terminal ones, which need a change, and transient ones.
 
 use testplatform_apis::foreign::{
-    hypershift::{HostedClusterStatus, conditions},
+    hosted_cluster::{HostedClusterStatus, conditions},
     meta::{ObservedCondition, find_condition},
 };
 
@@ -44,7 +44,9 @@ pub(in crate::cluster::backends) fn terminal_failures(
 }
 
 /// The condition that says that the release's image cannot be used, and never will be.
-pub(super) fn invalid_image(status: &HostedClusterStatus) -> Option<&ObservedCondition> {
+pub(in crate::cluster::backends) fn invalid_image(
+    status: &HostedClusterStatus,
+) -> Option<&ObservedCondition> {
     find_condition(&status.conditions, conditions::VALID_RELEASE_IMAGE)
         .filter(|c| c.is_false() && c.reason == conditions::INVALID_IMAGE && !is_network_error(&c.message))
 }

@@ -2,19 +2,15 @@
 
 use testplatform_apis::{
     condition::{ControlPlaneLevel, Infrastructure},
-    foreign::hypershift::HostedCluster,
+    foreign::hosted_cluster::HostedCluster,
     status::ProgressStatus,
 };
 
-use super::{cluster_conditions, facts::HostedClusterFacts, failures, health, rollout};
+use super::{cluster_conditions, console, facts::HostedClusterFacts, failures, version};
 use crate::{
     cluster::backends::{BackendCondition, common::templated::FailureCondition},
     text::bounded,
 };
-
-/// Readiness of the Object that looks at it, which governs the 30 s poll.
-pub(in crate::cluster::backends) const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status) && has(object.status.conditions) && \
-object.status.conditions.exists(c, c.type == 'Available' && c.status == 'True')";
 
 /// A HostedCluster behind what another backend makes.
 pub(in crate::cluster::backends) struct UnderlyingCluster<'a>(HostedClusterFacts<'a>);
@@ -55,7 +51,7 @@ impl<'a> UnderlyingCluster<'a> {
 
     /// The version that it runs.
     pub fn version(&self) -> Option<String> {
-        rollout::completed_update(self.0.status).map(|update| bounded(&update.version, 64))
+        version::completed_update(self.0.status).map(|update| bounded(&update.version, 64))
     }
 
     pub fn api_server_url(&self) -> Option<String> {
@@ -64,6 +60,6 @@ impl<'a> UnderlyingCluster<'a> {
 
     /// Known once a version is there, which it is only with nodes.
     pub fn console_url(&self) -> Option<String> {
-        rollout::completed_update(self.0.status).and_then(|_| health::build_console_url(self.0.remote))
+        version::completed_update(self.0.status).and_then(|_| console::build_console_url(self.0.remote))
     }
 }
