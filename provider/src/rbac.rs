@@ -118,12 +118,9 @@ pub fn hub(config: &Config, account: &ServiceAccount) -> String {
             let name = format!("{NAME}-hub-facts-{backend}");
             parts.push(self::role(&name, None, RbacScope::Clusters(*backend), config, account));
         }
-        if config.hub_facts.backends.contains(&Backend::HyperShift) {
-            parts.push(role(
-                "-hub-facts-versions",
-                RbacScope::HyperShift,
-                &config.hub_facts.hypershift_namespace,
-            ));
+        let backends = config.hub_facts.backends.iter();
+        for (namespace, _) in backends.filter_map(|backend| config.hub_facts.supported_versions(*backend)) {
+            parts.push(role("-hub-facts-versions", RbacScope::SupportedVersions, namespace));
         }
         for namespace in config.hub_facts.agent_namespaces() {
             parts.push(role("-hub-facts-agents", RbacScope::Inventory, namespace));

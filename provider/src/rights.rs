@@ -43,8 +43,8 @@ pub enum RbacScope {
     CloudIssuers,
     /// In each namespace of clusters for which prerequisites are made.
     Prerequisites,
-    /// In HyperShift's own namespace.
-    HyperShift,
+    /// In the namespace in which a backend lists the versions that it supports.
+    SupportedVersions,
     /// In each namespace of an inventory of hosts.
     Inventory,
     /// On the hub, in every namespace: spaces.

@@ -1,6 +1,6 @@
 //! Checks a configuration whose fields have the right types.
 
-use testplatform_apis::{duration::GoDuration, names::ObjectName};
+use testplatform_apis::{duration::GoDuration, names::ObjectName, template::Backend};
 
 use super::{
     AllowedResource, Carry, Cleanups, ClusterClaims, ClusterProfiles, Clusters, Config, EphemeralClusters,
@@ -173,9 +173,10 @@ impl FindingList {
             for (index, namespace) in of.namespaces.iter().enumerate() {
                 self.namespace(&format!("{path}[{index}]"), namespace);
             }
-            if of.brings() && *backend != testplatform_apis::template::Backend::HyperShift {
+            if of.brings() && backend.descriptor().refuses_tenant_credentials.is_some() {
                 let path = format!("clusters.backends.{backend}.byoc");
-                self.add(&path, "is for hypershift: no other backend takes credentials of claims");
+                let takes = Backend::join_names(|other| other.refuses_tenant_credentials.is_none());
+                self.add(&path, format!("is for {takes}: no other backend takes credentials of claims"));
             }
             // A reader of published credentials could read everything else in the clusters' namespaces.
             if of.namespaces.contains(&section.credentials_namespace) {
@@ -236,10 +237,13 @@ impl FindingList {
             );
         }
         if cloud.mode == Switch::On && section.cloud_namespaces().is_empty() {
-            self.add(
-                "clusters.backends.cluster-api",
-                "is missing: credentials of clouds are for clusters of Cluster API",
-            );
+            for backend in Backend::with_cloud_credentials() {
+                let title = backend.descriptor().title;
+                self.add(
+                    &format!("clusters.backends.{backend}"),
+                    format!("is missing: credentials of clouds are for clusters of {title}"),
+                );
+            }
         }
     }
 
@@ -279,8 +283,9 @@ impl FindingList {
     }
 
     fn hub_facts(&mut self, section: &HubFacts) {
-        self.namespace("hubFacts.namespace", &section.namespace);
-        self.namespace("hubFacts.hypershiftNamespace", &section.hypershift_namespace);
+        for (field, namespace) in section.fixed_namespaces() {
+            self.namespace(field, namespace);
+        }
         if !(SHORTEST_LOOK..=LONGEST_LOOK).contains(&section.period) {
             self.add(
                 "hubFacts.period",

@@ -122,8 +122,8 @@ impl Clusters {
         match self.cloud_credentials.mode {
             Switch::Off => BTreeSet::new(),
             Switch::On => {
-                let of = self.backends.get(&Backend::ClusterApi);
-                of.map(|of| of.namespaces.clone()).unwrap_or_default()
+                let of = Backend::with_cloud_credentials().filter_map(|backend| self.backends.get(&backend));
+                of.flat_map(|of| of.namespaces.iter().cloned()).collect()
             }
         }
     }

@@ -52,6 +52,20 @@ impl HubFacts {
         self.mode == Switch::On
     }
 
+    /// Namespace and name of the ConfigMap in which a backend lists the versions that it supports. None: it does not say.
+    pub fn supported_versions(&self, backend: Backend) -> Option<(&str, &'static str)> {
+        let name = backend.descriptor().supported_versions?;
+        Some((&self.hypershift_namespace, name))
+    }
+
+    /// Each namespace of this section that is always there, with its field.
+    pub fn fixed_namespaces(&self) -> [(&'static str, &str); 2] {
+        [
+            ("hubFacts.namespace", &self.namespace),
+            ("hubFacts.hypershiftNamespace", &self.hypershift_namespace),
+        ]
+    }
+
     /// Each namespace of Agents, once.
     pub fn agent_namespaces(&self) -> BTreeSet<&str> {
         let agents = self.classes.values().filter_map(|class| class.agents.as_ref());

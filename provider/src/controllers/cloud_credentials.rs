@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The function writes an [`CredentialRequestSpec`](testplatform_apis::cloud::CredentialRequestSpec) into a ConfigMap in the namespace of the cluster's object. The issued
-//! credential is stored in a Secret of the same name, as `clouds.yaml`, for Cluster API's OpenStack provider. Issuers are Secrets that
+//! credential is stored in a Secret of the same name, as `clouds.yaml`, for the backend's OpenStack provider. Issuers are Secrets that
 //! administrators create in a separate namespace. A password or an unrestricted application credential of a user lets the provider create new
 //! credentials *of that user*.
 //!

@@ -1,4 +1,7 @@
 //! Differences between kinds: the object that has the credentials, when they are safe to read, and their location. Pure.
+//!
+//! Each backend has a module here. Everything else that the provider knows of it is in its
+//! [`BackendDescriptor`](testplatform_apis::template::descriptor::BackendDescriptor).
 
 mod caas;
 mod cluster_api;
@@ -9,7 +12,12 @@ use jiff::Timestamp;
 use testplatform_apis::template::Backend;
 
 use super::cluster_object::{Cluster, Reference};
-use crate::credentials::publish::{Key, SecretOwner};
+use crate::{
+    credentials::publish::{Key, SecretOwner},
+    rights::{Grant, RbacScope},
+};
+
+pub use hypershift::VERSIONS_GRANT;
 
 /// Properties of a kind.
 pub trait ClusterKind: Sync {
@@ -44,8 +52,10 @@ pub enum CredentialsHolder<'a> {
     Itself,
     /// It is not said yet; a sentence.
     NotNamed(&'static str),
-    /// A HostedCluster.
-    HostedCluster {
+    /// An object of the backend that makes its clusters.
+    Underlying {
+        /// That backend.
+        backend: Backend,
         /// Its namespace.
         namespace: &'a str,
         /// Its name.
@@ -78,13 +88,33 @@ pub enum Password<'a> {
     },
 }
 
-/// The table of a backend.
+/// The table of a backend: the registration of the backends in this crate.
 pub fn of(backend: Backend) -> &'static dyn ClusterKind {
     match backend {
         Backend::HyperShift => &hypershift::HostedCluster,
         Backend::ClusterApi => &cluster_api::ClusterApiCluster,
         Backend::Caas => &caas::ClusterTemplateInstance,
         Backend::Osac => &osac::ClusterOrder,
+    }
+}
+
+/// The call by which the credentials of a backend's clusters are found.
+pub const fn credentials_grant(backend: Backend) -> Grant {
+    match backend {
+        Backend::HyperShift | Backend::ClusterApi | Backend::Caas => read_secrets(backend),
+        Backend::Osac => osac::CREDENTIALS_GRANT,
+    }
+}
+
+const fn read_secrets(backend: Backend) -> Grant {
+    Grant {
+        place: RbacScope::ClustersServed(backend),
+        group: "",
+        resource: "secrets",
+        names: &[],
+        verbs: &["get"],
+        proxy: true,
+        why: "The credentials of clusters, each by the name that its cluster tells.",
     }
 }
 

@@ -38,7 +38,7 @@ pub struct OAuth {}
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Status {
-    /// Of a ClusterTemplateInstance: how far it is.
+    /// How far it is, where it says so in a word.
     pub phase: String,
     /// Conditions of the object.
     pub conditions: Vec<ObservedCondition>,
@@ -48,9 +48,9 @@ pub struct Status {
     pub custom_kubeconfig: Option<Reference>,
     /// Of a HostedCluster: the Secret with the password of `kubeadmin`.
     pub kubeadmin_password: Option<Reference>,
-    /// Of a ClusterTemplateInstance: the Secret with the password. Named whether there is one or not.
+    /// The Secret with the password, where it is named whether there is one or not.
     pub admin_password: Option<Reference>,
-    /// Of a ClusterOrder: the HostedCluster that it has become.
+    /// The HostedCluster that it has become.
     pub cluster_reference: Option<ClusterReference>,
 }
 
@@ -62,7 +62,7 @@ pub struct Reference {
     pub name: String,
 }
 
-/// `status.clusterReference` of a ClusterOrder.
+/// `status.clusterReference`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterReference {
@@ -103,7 +103,7 @@ impl Cluster {
         }
     }
 
-    /// Whether nothing that is read of it differs: HyperShift and others write on an object every few seconds.
+    /// Whether nothing that is read of it differs: its controllers write on an object every few seconds.
     pub fn is_like(&self, other: &Self) -> bool {
         let read = |c: &Self| {
             (c.metadata.uid.clone(), c.metadata.deletion_timestamp.clone(), c.metadata.annotations.clone())

@@ -35,7 +35,7 @@ fn world(clusters: i64) -> HubState {
         trouble: None,
         backends: [(Backend::HyperShift, counted(clusters))].into(),
         classes: [("metal".to_owned(), Some(2)), ("vm".to_owned(), None)].into(),
-        capi_version: None,
+        api_version: None,
     }
 }
 

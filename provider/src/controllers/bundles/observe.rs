@@ -88,8 +88,8 @@ impl RequestObserver {
             CredentialsHolder::NotNamed(_) => {
                 return Ok(ClusterAccess::Unreachable("the cluster's object does not name its cluster yet"));
             }
-            CredentialsHolder::HostedCluster { namespace, name } => {
-                match self.find_hosted_cluster(namespace, name).await? {
+            CredentialsHolder::Underlying { backend, namespace, name } => {
+                match self.find_underlying(backend, namespace, name).await? {
                     None => return Ok(ClusterAccess::Gone),
                     Some(holder) if holder.is_deleted() => return Ok(ClusterAccess::Deleting),
                     Some(holder) => Some(holder),
@@ -154,12 +154,16 @@ impl RequestObserver {
         })
     }
 
-    async fn find_hosted_cluster(&self, namespace: &str, name: &str) -> Result<Option<Cluster>, Error> {
+    async fn find_underlying(
+        &self,
+        backend: Backend,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Cluster>, Error> {
         // They become parts of a path.
         if ObjectName::try_from(namespace).is_err() || ObjectName::try_from(name).is_err() {
             return Ok(None);
         }
-        find(&self.credentials_namespace.client(), self.request_timeout, Backend::HyperShift, namespace, name)
-            .await
+        find(&self.credentials_namespace.client(), self.request_timeout, backend, namespace, name).await
     }
 }

@@ -48,7 +48,7 @@ impl CredentialRequest {
                     )
                 })?;
                 match find_flaw(&order) {
-                    Some(flaw) => Err(flaw.to_owned()),
+                    Some(flaw) => Err(flaw),
                     None => Ok(order),
                 }
             },
@@ -71,12 +71,18 @@ impl CredentialRequest {
     }
 }
 
-fn find_flaw(order: &CredentialRequestSpec) -> Option<&'static str> {
-    let kind = Backend::ClusterApi.cluster_kind();
-    if order.cluster.group != kind.group || order.cluster.kind != kind.kind {
-        return Some("cluster of the order is no Cluster of Cluster API");
+fn find_flaw(order: &CredentialRequestSpec) -> Option<String> {
+    let is_of_it = |backend: Backend| {
+        let kind = backend.cluster_kind();
+        order.cluster.group == kind.group && order.cluster.kind == kind.kind
+    };
+    if !Backend::with_cloud_credentials().any(is_of_it) {
+        let name =
+            |backend: Backend| format!("{} of {}", backend.cluster_kind().kind, backend.descriptor().title);
+        let known: Vec<String> = Backend::with_cloud_credentials().map(name).collect();
+        return Some(format!("cluster of the order is no {}", known.join(" or ")));
     }
-    order.find_flaw()
+    order.find_flaw().map(str::to_owned)
 }
 
 /// State of the Secret of the request's name. A Secret is ours if its record can be read and, where the request can be read, names the same

@@ -65,7 +65,7 @@ pub struct Test {
     /// The cluster profile, for metrics. Tenant text.
     #[serde(deserialize_with = "text")]
     pub cluster_profile: String,
-    /// Of `env` the management cluster of a HyperShift workflow, for metrics. Tenant text.
+    /// Of `env` the management cluster of a workflow for hosted clusters, for metrics. Tenant text.
     #[serde(rename = "env", deserialize_with = "management_cluster")]
     pub management_cluster: String,
 }

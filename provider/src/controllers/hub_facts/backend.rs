@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use testplatform_apis::{
     foreign::meta::{ObservedCondition, find_condition},
-    template::Backend,
+    template::{Backend, descriptor::EverReady},
 };
 
 /// Fields that are read of any backend's status.
@@ -32,14 +32,12 @@ struct HistoryEntry {
 pub fn in_the_making(backend: Backend, status: &Value) -> bool {
     let status = Status::deserialize(status).unwrap_or_default();
     let is_true = |type_| find_condition(&status.conditions, type_).is_some_and(ObservedCondition::is_true);
-    let ever_ready = match backend {
-        // Without workers no version is ever completed.
-        Backend::HyperShift => {
-            status.version.history.iter().any(|entry| entry.state == "Completed") || is_true("Available")
+    let ever_ready = match backend.descriptor().ever_ready {
+        EverReady::Phase(phase) => status.phase == phase,
+        EverReady::Condition(type_) => is_true(type_),
+        EverReady::VersionOrCondition(type_) => {
+            status.version.history.iter().any(|entry| entry.state == "Completed") || is_true(type_)
         }
-        // Stays true, whatever happens to the cluster.
-        Backend::ClusterApi => is_true("ControlPlaneInitialized"),
-        Backend::Caas | Backend::Osac => status.phase == "Ready",
     };
     !ever_ready
 }

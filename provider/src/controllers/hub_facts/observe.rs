@@ -26,8 +26,6 @@ use crate::config::{Agents, HubFacts};
 
 /// Objects in a page: a HostedCluster has some twenty kilobytes.
 const PAGE: u32 = 100;
-/// ConfigMap, and its key, in which HyperShift lists the versions that it supports.
-pub(super) const SUPPORTED: &str = "supported-versions";
 /// Where hosts of an inventory are.
 pub(super) const AGENTS: ResourceKind = ResourceKind {
     group: "agent-install.openshift.io",
@@ -66,9 +64,8 @@ pub(super) async fn observe_hub(client: &Client, config: &HubFacts) -> kube::Res
         };
         observed.classes.insert(class.clone(), free);
     }
-    let counts_capi = config.backends.contains(&Backend::ClusterApi);
-    let capi = best(&Backend::ClusterApi.cluster_kind()).filter(|_| counts_capi);
-    observed.capi_version = capi.map(str::to_owned);
+    let reported = config.backends.iter().find(|backend| backend.descriptor().reports_api_version);
+    observed.api_version = reported.and_then(|backend| best(&backend.cluster_kind())).map(str::to_owned);
     Ok(observed)
 }
 
@@ -140,18 +137,14 @@ async fn supported_versions(client: &Client, backend: Backend, config: &HubFacts
     struct Supported {
         versions: Vec<String>,
     }
-    match backend {
-        Backend::HyperShift => {
-            let maps: Api<ConfigMap> = Api::namespaced(client.clone(), &config.hypershift_namespace);
-            let map = lookup::get_opt(&maps, SUPPORTED).await.unwrap_or_else(|error| {
-                tracing::warn!(error = plain_message(&error), "the supported versions were not read");
-                None
-            });
-            let text = map.and_then(|map| map.data?.remove(SUPPORTED)).unwrap_or_default();
-            serde_json::from_str(&text).map(|supported: Supported| supported.versions).unwrap_or_default()
-        }
-        Backend::ClusterApi | Backend::Caas | Backend::Osac => vec![],
-    }
+    let Some((namespace, name)) = config.supported_versions(backend) else { return vec![] };
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+    let map = lookup::get_opt(&maps, name).await.unwrap_or_else(|error| {
+        tracing::warn!(error = plain_message(&error), "the supported versions were not read");
+        None
+    });
+    let text = map.and_then(|map| map.data?.remove(name)).unwrap_or_default();
+    serde_json::from_str(&text).map(|supported: Supported| supported.versions).unwrap_or_default()
 }
 
 /// Fields that are read of a host.

@@ -13,8 +13,8 @@ pub struct HubState {
     pub backends: BTreeMap<Backend, BackendState>,
     /// Each class of nodes, with how many are free. None: they are not counted, or could not be.
     pub classes: BTreeMap<String, Option<i64>>,
-    /// The newest version of Cluster API's own API that we can work with and the hub serves.
-    pub capi_version: Option<String>,
+    /// The best version of its API that the hub serves, of the backend for which hubs report it.
+    pub api_version: Option<String>,
 }
 
 /// Observed state of one backend.

@@ -55,7 +55,7 @@ fn facts(known: Option<&Facts>, observed: &HubState, now: Timestamp) -> Facts {
             .iter()
             .map(|(name, free)| (name.clone(), ClassFacts { free: *free }))
             .collect(),
-        capi_version: observed.capi_version.clone(),
+        capi_version: observed.api_version.clone(),
     }
 }
 

@@ -2,11 +2,14 @@
 
 use testplatform_apis::{hub::CONFIG_MAP, template::Backend};
 
-use super::observe::{AGENTS, SUPPORTED};
-use crate::rights::{Grant, RbacScope};
+use super::observe::AGENTS;
+use crate::{
+    credentials::cluster_kind::VERSIONS_GRANT,
+    rights::{Grant, RbacScope},
+};
 
-/// API calls for the hub's facts, whatever else is enabled.
-pub const GRANTS: &[Grant] = &[
+/// Calls that do not depend on a backend.
+const SHARED: [Grant; 3] = [
     Grant {
         place: RbacScope::Facts,
         group: "",
@@ -16,19 +19,7 @@ pub const GRANTS: &[Grant] = &[
         proxy: true,
         why: "What is told of the hub. Creation by server-side apply knows the name, so it can be restricted by it.",
     },
-    clusters(Backend::HyperShift),
-    clusters(Backend::ClusterApi),
-    clusters(Backend::Caas),
-    clusters(Backend::Osac),
-    Grant {
-        place: RbacScope::HyperShift,
-        group: "",
-        resource: "configmaps",
-        names: &[SUPPORTED],
-        verbs: &["get"],
-        proxy: true,
-        why: "Which versions HyperShift can make.",
-    },
+    VERSIONS_GRANT,
     Grant {
         place: RbacScope::Inventory,
         group: AGENTS.group,
@@ -39,6 +30,19 @@ pub const GRANTS: &[Grant] = &[
         why: "How many hosts of a class are free.",
     },
 ];
+
+const TABLE: [Grant; SHARED.len() + Backend::ALL.len()] = {
+    let mut table = [SHARED[0]; SHARED.len() + Backend::ALL.len()];
+    let mut i = 1;
+    while i < table.len() {
+        table[i] = if i < SHARED.len() { SHARED[i] } else { clusters(Backend::ALL[i - SHARED.len()]) };
+        i += 1;
+    }
+    table
+};
+
+/// API calls for the hub's facts, whatever else is enabled.
+pub const GRANTS: &[Grant] = &TABLE;
 
 const fn clusters(backend: Backend) -> Grant {
     let kind = backend.cluster_kind();

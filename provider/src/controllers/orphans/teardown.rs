@@ -55,10 +55,6 @@ fn is_completed(kind: RemoteKind, status: &Value) -> bool {
                 |condition: &Value| condition["type"] == "ProwJobCompleted" && condition["status"] == "True";
             COMPLETED.iter().any(|phase| status["phase"] == *phase) && conditions.into_iter().any(is_done)
         }
-        RemoteKind::ClusterClaim
-        | RemoteKind::HostedCluster
-        | RemoteKind::Cluster
-        | RemoteKind::ClusterTemplateInstance
-        | RemoteKind::ClusterOrder => false,
+        RemoteKind::ClusterClaim | RemoteKind::Template(_) => false,
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! On the hub Hive turns it into files for the clouds' libraries and the installer, which have more permissions than a tenant: lines `key =
 //! value` of an AWS configuration, where a line break starts a setting such as `credential_process` that runs a program; a Google credential
-//! that can name a program or a URL to fetch from (`external_account`); a pull secret that can name a helper. HyperShift puts SSH keys on every
+//! that can name a program or a URL to fetch from (`external_account`); a pull secret that can name a helper. SSH keys come to every
 //! node. Therefore nothing is copied verbatim: the understood parts are rewritten, and nothing else.
 //!
 //! **Invariant:** no sentence here repeats anything of what was found.

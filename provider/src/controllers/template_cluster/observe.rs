@@ -6,7 +6,6 @@ use kube::core::ApiResource;
 use testplatform_apis::{
     hive_status::Blocked,
     names::{ObjectName, ours},
-    template::Backend,
 };
 use testplatform_runtime::{
     error::{Cause, Error},
@@ -98,18 +97,17 @@ impl ClusterObserver {
 
     /// The object that has the credentials.
     async fn holder(&self, object: &Cluster) -> Result<HolderState, Error> {
-        let (namespace, name) = match self.kind.holder(object) {
+        let (backend, namespace, name) = match self.kind.holder(object) {
             kind::CredentialsHolder::Itself => return Ok(HolderState::Itself),
             kind::CredentialsHolder::NotNamed(_) => return Ok(HolderState::NotNamed),
-            kind::CredentialsHolder::HostedCluster { namespace, name } => (namespace, name),
+            kind::CredentialsHolder::Underlying { backend, namespace, name } => (backend, namespace, name),
         };
         // They become parts of a path.
         if ObjectName::try_from(namespace).is_err() || ObjectName::try_from(name).is_err() {
             return Ok(HolderState::Gone);
         }
         let client = self.vault.client();
-        let found =
-            cluster_lookup::find(&client, self.patience, Backend::HyperShift, namespace, name).await?;
+        let found = cluster_lookup::find(&client, self.patience, backend, namespace, name).await?;
         Ok(found.map_or(HolderState::Gone, |found| HolderState::Here(Arc::new(found))))
     }
 
@@ -191,7 +189,7 @@ impl ClusterObserver {
 fn holder_without_read(kind: &dyn ClusterKind, object: &Cluster) -> HolderState {
     match kind.holder(object) {
         kind::CredentialsHolder::Itself => HolderState::Itself,
-        kind::CredentialsHolder::NotNamed(_) | kind::CredentialsHolder::HostedCluster { .. } => {
+        kind::CredentialsHolder::NotNamed(_) | kind::CredentialsHolder::Underlying { .. } => {
             HolderState::NotNamed
         }
     }

@@ -264,7 +264,7 @@ pub fn needs_fresh_read(
     let begun = match kind.holder(object) {
         kind::CredentialsHolder::Itself => kind.runs(object).is_ok(),
         kind::CredentialsHolder::NotNamed(_) => false,
-        kind::CredentialsHolder::HostedCluster { .. } => true,
+        kind::CredentialsHolder::Underlying { .. } => true,
     };
     is_ours(object, published, settings) && (begun || ever_published(object, published))
 }

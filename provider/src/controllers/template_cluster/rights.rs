@@ -3,32 +3,37 @@
 
 use testplatform_apis::template::Backend;
 
-use crate::rights::{Grant, RbacScope};
+use crate::{
+    credentials::cluster_kind::credentials_grant,
+    rights::{Grant, RbacScope},
+};
+
+/// Calls for the clusters of each backend.
+const CALLS: usize = 5;
+
+/// Calls of all backends, and the one for clusters in namespaces of claims.
+const TABLE: [Grant; CALLS * Backend::ALL.len() + 1] = {
+    let mut table = [BROUGHT; CALLS * Backend::ALL.len() + 1];
+    let mut i = 0;
+    while i < CALLS * Backend::ALL.len() {
+        table[i] = grants_of(Backend::ALL[i / CALLS])[i % CALLS];
+        i += 1;
+    }
+    table
+};
 
 /// The table.
-pub const GRANTS: &[Grant] = &[
-    watched(Backend::HyperShift),
-    watched(Backend::ClusterApi),
-    watched(Backend::Caas),
-    watched(Backend::Osac),
-    read_status_grant(Backend::HyperShift),
-    read_status_grant(Backend::ClusterApi),
-    read_status_grant(Backend::Caas),
-    read_status_grant(Backend::Osac),
-    read(Backend::HyperShift),
-    read(Backend::ClusterApi),
-    read(Backend::Caas),
-    events(Backend::HyperShift),
-    events(Backend::ClusterApi),
-    events(Backend::Caas),
-    events(Backend::Osac),
-    ended(Backend::HyperShift),
-    ended(Backend::ClusterApi),
-    ended(Backend::Caas),
-    ended(Backend::Osac),
-    HOSTED,
-    BROUGHT,
-];
+pub const GRANTS: &[Grant] = &TABLE;
+
+const fn grants_of(backend: Backend) -> [Grant; CALLS] {
+    [
+        watched(backend),
+        read_status_grant(backend),
+        credentials_grant(backend),
+        events(backend),
+        ended(backend),
+    ]
+}
 
 /// RBAC cannot let somebody watch some namespaces in one call.
 const fn watched(backend: Backend) -> Grant {
@@ -70,18 +75,6 @@ const fn ended(backend: Backend) -> Grant {
     }
 }
 
-const fn read(backend: Backend) -> Grant {
-    Grant {
-        place: RbacScope::ClustersServed(backend),
-        group: "",
-        resource: "secrets",
-        names: &[],
-        verbs: &["get"],
-        proxy: true,
-        why: "The credentials of clusters, each by the name that its cluster tells.",
-    }
-}
-
 const fn events(backend: Backend) -> Grant {
     Grant {
         place: RbacScope::ClustersServed(backend),
@@ -96,7 +89,7 @@ const fn events(backend: Backend) -> Grant {
 
 /// Only a caller with access to all namespaces can look for leftovers of a namespace that was deleted with its claim.
 const BROUGHT: Grant = {
-    let kind = Backend::HyperShift.cluster_kind();
+    let kind = Backend::OF_TENANT_CREDENTIALS.cluster_kind();
     Grant {
         place: RbacScope::ClustersBrought,
         group: kind.group,
@@ -105,19 +98,5 @@ const BROUGHT: Grant = {
         verbs: &["get"],
         proxy: true,
         why: "Whether a cluster is gone whose claim had a namespace of its own, which goes with it, and every right there.",
-    }
-};
-
-/// OSAC has a namespace for each cluster, and opens its Secrets to an account of its choice.
-const HOSTED: Grant = {
-    let kind = Backend::HyperShift.cluster_kind();
-    Grant {
-        place: RbacScope::ClustersWatched(Backend::Osac),
-        group: kind.group,
-        resource: kind.plural,
-        names: &[],
-        verbs: &["get"],
-        proxy: true,
-        why: "What a ClusterOrder has become, in a namespace of its own. To its Secrets OSAC lets in whom it is told to.",
     }
 };

@@ -6,7 +6,21 @@ use testplatform_apis::{
 };
 
 use super::{ClusterKind, CredentialsLocation, Password, named};
-use crate::credentials::{cluster_object::Cluster, publish::Key};
+use crate::{
+    credentials::{cluster_object::Cluster, publish::Key},
+    rights::{Grant, RbacScope},
+};
+
+/// The call by which the versions are read that HyperShift can make.
+pub const VERSIONS_GRANT: Grant = Grant {
+    place: RbacScope::SupportedVersions,
+    group: "",
+    resource: "configmaps",
+    names: &["supported-versions"],
+    verbs: &["get"],
+    proxy: true,
+    why: "Which versions HyperShift can make.",
+};
 
 /// The table.
 pub(super) struct HostedCluster;

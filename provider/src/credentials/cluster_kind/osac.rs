@@ -6,8 +6,28 @@ use testplatform_apis::{
     template::Backend,
 };
 
-use super::{ClusterKind, CredentialsHolder, CredentialsLocation, hypershift::HostedCluster};
-use crate::credentials::cluster_object::Cluster;
+use super::{ClusterKind, CredentialsHolder, CredentialsLocation};
+use crate::{
+    credentials::cluster_object::Cluster,
+    rights::{Grant, RbacScope},
+};
+
+/// Makes the clusters of orders.
+const UNDERLYING: Backend = Backend::Osac.credentials_backend();
+
+/// OSAC has a namespace for each cluster, and opens its Secrets to an account of its choice.
+pub(super) const CREDENTIALS_GRANT: Grant = {
+    let kind = UNDERLYING.cluster_kind();
+    Grant {
+        place: RbacScope::ClustersWatched(Backend::Osac),
+        group: kind.group,
+        resource: kind.plural,
+        names: &[],
+        verbs: &["get"],
+        proxy: true,
+        why: "What a ClusterOrder has become, in a namespace of its own. To its Secrets OSAC lets in whom it is told to.",
+    }
+};
 
 /// The table.
 pub(super) struct ClusterOrder;
@@ -25,18 +45,20 @@ impl ClusterKind for ClusterOrder {
     fn holder<'a>(&self, object: &'a Cluster) -> CredentialsHolder<'a> {
         let named = object.status.value.cluster_reference.as_ref();
         match named.filter(|of| !of.namespace.is_empty() && !of.hosted_cluster_name.is_empty()) {
-            Some(of) => {
-                CredentialsHolder::HostedCluster { namespace: &of.namespace, name: &of.hosted_cluster_name }
-            }
+            Some(of) => CredentialsHolder::Underlying {
+                backend: UNDERLYING,
+                namespace: &of.namespace,
+                name: &of.hosted_cluster_name,
+            },
             None => CredentialsHolder::NotNamed("the ClusterOrder does not name its HostedCluster yet"),
         }
     }
 
     fn runs(&self, holder: &Cluster) -> Result<(), &'static str> {
-        HostedCluster.runs(holder)
+        super::of(UNDERLYING).runs(holder)
     }
 
     fn place<'a>(&self, holder: &'a Cluster) -> Result<CredentialsLocation<'a>, &'static str> {
-        HostedCluster.place(holder)
+        super::of(UNDERLYING).place(holder)
     }
 }

@@ -135,7 +135,7 @@ impl Case {
             holder: match self.kind().holder(&object) {
                 kind::CredentialsHolder::Itself => HolderState::Itself,
                 kind::CredentialsHolder::NotNamed(_) => HolderState::NotNamed,
-                kind::CredentialsHolder::HostedCluster { .. } => {
+                kind::CredentialsHolder::Underlying { .. } => {
                     self.hosted.as_ref().map_or(HolderState::Gone, here)
                 }
             },

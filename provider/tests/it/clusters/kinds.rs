@@ -115,7 +115,8 @@ fn caas_may_have_a_password() {
 #[test]
 fn osac_has_become_a_hosted_cluster() {
     let case = running(Osac);
-    let holder = CredentialsHolder::HostedCluster { namespace: "osac-orders-demo", name: NAME };
+    let holder =
+        CredentialsHolder::Underlying { backend: HyperShift, namespace: "osac-orders-demo", name: NAME };
     assert_eq!(of(Osac).holder(&case.object()), holder);
     for reference in [Value::Null, json!({ "namespace": "n" }), json!({ "hostedClusterName": "n" })] {
         let case = running(Osac).on_object("/status/clusterReference", reference);
