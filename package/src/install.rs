@@ -93,21 +93,12 @@ pub fn generate_files() -> anyhow::Result<Vec<GeneratedFile>> {
     ];
     for backend in Backend::ALL {
         files.push(GeneratedFile {
-            path: identity_of(backend),
+            // Paths are literals everywhere else, and the program ends once the files are written.
+            path: format!("install/hub/konflux-identity-{backend}-rbac.yaml").leak(),
             text: identity::render_manifests(Subject::Template(backend))?,
         });
     }
     Ok(files)
-}
-
-/// Directory of the rights for a backend.
-const fn identity_of(backend: Backend) -> &'static str {
-    match backend {
-        Backend::HyperShift => "install/hub/konflux-identity-hypershift-rbac.yaml",
-        Backend::ClusterApi => "install/hub/konflux-identity-cluster-api-rbac.yaml",
-        Backend::Caas => "install/hub/konflux-identity-caas-rbac.yaml",
-        Backend::Osac => "install/hub/konflux-identity-osac-rbac.yaml",
-    }
 }
 
 /// Alerts in the format of the Prometheus operator.

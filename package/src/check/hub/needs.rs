@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt};
 use testplatform_apis::{
     byoc::{CARRIER_ROLE, PUBLISHER_ROLE},
     hub::{CONFIG_MAP, ResourceKind},
-    template::Backend,
+    template::{Backend, descriptor::Underlying},
 };
 
 mod namespaced;
@@ -46,19 +46,25 @@ const CLUSTER_POOL: ResourceKind = ResourceKind {
     plural: "clusterpools",
 };
 
+/// Subjects that are no backend of templates.
+const WITHOUT_TEMPLATE: [Subject; 5] =
+    [Subject::EphemeralCluster, Subject::ClusterClaim, Subject::Byoc, Subject::ByocTemplate, Subject::Space];
+
 impl Subject {
     /// All subjects.
-    pub const ALL: [Self; 9] = [
-        Self::EphemeralCluster,
-        Self::ClusterClaim,
-        Self::Byoc,
-        Self::ByocTemplate,
-        Self::Space,
-        Self::Template(Backend::HyperShift),
-        Self::Template(Backend::ClusterApi),
-        Self::Template(Backend::Caas),
-        Self::Template(Backend::Osac),
-    ];
+    pub const ALL: [Self; WITHOUT_TEMPLATE.len() + Backend::ALL.len()] = {
+        let mut all = [Self::Space; WITHOUT_TEMPLATE.len() + Backend::ALL.len()];
+        let mut i = 0;
+        while i < all.len() {
+            all[i] = if i < WITHOUT_TEMPLATE.len() {
+                WITHOUT_TEMPLATE[i]
+            } else {
+                Self::Template(Backend::ALL[i - WITHOUT_TEMPLATE.len()])
+            };
+            i += 1;
+        }
+        all
+    };
 
     /// Subjects that are checked by default: the served kinds show whether they concern a hub.
     pub fn default_subjects() -> Vec<Self> {
@@ -114,7 +120,7 @@ impl Subject {
             Self::ClusterClaim => vec![CLUSTER_CLAIM],
             Self::Byoc => vec![CLUSTER_CLAIM, CLUSTER_POOL],
             Self::Space => vec![],
-            Self::ByocTemplate => Backend::HyperShift.written_kinds(),
+            Self::ByocTemplate => Backend::OF_TENANT_CREDENTIALS.written_kinds(),
             Self::Template(backend) => backend.written_kinds(),
         }
     }
@@ -135,8 +141,7 @@ impl Subject {
             Self::EphemeralCluster => Some("ephemeral-cluster"),
             Self::ClusterClaim => Some("cluster-pools"),
             Self::Byoc | Self::ByocTemplate | Self::Space => None,
-            Self::Template(Backend::HyperShift | Backend::ClusterApi | Backend::Caas) => Some("clusters"),
-            Self::Template(Backend::Osac) => Some("osac-orders"),
+            Self::Template(backend) => Some(backend.descriptor().default_namespace),
         }
     }
 
@@ -294,12 +299,13 @@ impl CheckPlan {
             advised: false,
             why: "credentials are read, by a dry run of a patch",
         }));
-        if subject == Subject::Template(Backend::Caas) {
-            let behind = Backend::HyperShift.cluster_kind();
-            let namespace = self.namespace(Subject::Template(Backend::HyperShift));
-            let reads =
-                READS.map(|verb| build_permission(verb, behind.group, behind.plural, namespace, None));
-            let watches = WATCHES.map(|verb| build_permission(verb, behind.group, behind.plural, None, None));
+        if let Subject::Template(backend) = subject
+            && let Some(Underlying::Observed(underlying)) = backend.descriptor().underlying
+        {
+            let kind = underlying.cluster_kind();
+            let namespace = self.namespace(Subject::Template(underlying));
+            let reads = READS.map(|verb| build_permission(verb, kind.group, kind.plural, namespace, None));
+            let watches = WATCHES.map(|verb| build_permission(verb, kind.group, kind.plural, None, None));
             needs.extend(reads.into_iter().chain(watches).map(|right| Need {
                 right,
                 advised: true,
