@@ -4,6 +4,7 @@
 // Clippy knows test functions, but not their helpers.
 
 mod architecture;
+mod backends;
 mod border;
 mod bump;
 mod conformance;

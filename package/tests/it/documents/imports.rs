@@ -119,9 +119,10 @@ impl<'ast> Visit<'ast> for Imports {
     }
 }
 
-/// Compares the circles with those of the snapshot.
-fn compare_snapshot(seen: &str) {
-    let path = root().join(SNAPSHOT);
+/// Compares what is there today with a snapshot.
+#[track_caller]
+pub fn compare_snapshot(snapshot: &str, seen: &str) {
+    let path = root().join(snapshot);
     if std::env::var_os("SNAPSHOTS").is_some_and(|value| value == "overwrite") {
         fs::write(&path, seen).unwrap();
     }
@@ -206,7 +207,7 @@ fn circles_of_modules_are_those_of_the_snapshot() {
             writeln!(seen, "{folder}{parent}: {}", modules.join(", ")).unwrap();
         }
     }
-    compare_snapshot(&seen);
+    compare_snapshot(SNAPSHOT, &seen);
 }
 
 #[test]
