@@ -5,6 +5,7 @@
 //! desired again as an observer: it shows the old one while that goes, and its successor proves that nothing is left. Everything that must
 //! outlive the primary Object is recorded on `credentials`, which goes last.
 
+mod facts;
 mod health;
 mod hive_conditions;
 mod messages;

@@ -2,19 +2,16 @@
 //!
 //! **Invariant:** without published credentials nothing is Ready, whatever Hive reports.
 
-use jiff::Timestamp;
 use testplatform_apis::{
     condition::{Assigned, Credentials, Request},
-    foreign::{
-        cluster_claim::{ClusterClaim, conditions},
-        meta::{ObservedCondition, find_condition},
-    },
-    hive_status::{HiveStatus, Ownership},
+    foreign::{cluster_claim::conditions, meta::find_condition},
+    hive_status::HiveStatus,
     names::ours,
     status::QueueStatus,
 };
 
 use super::{
+    facts::ClaimFacts,
     hive_conditions::{
         assigned_condition, assignment_reason, awaiting_conditions, running_condition, unobserved_conditions,
     },
@@ -27,60 +24,11 @@ use crate::{
             api::MAX_DIAGNOSTICS,
             common::published_credentials::{PublishedCredentials, is_admin_published, read_published},
         },
-        observed::{MAX_CLOCK_SKEW, Observed, Remote},
+        observed::{Observed, Remote},
         request::{AdmissionIssue, PoolClaim, Validated},
     },
     text::bounded,
 };
-
-/// The whole picture of one ClusterClaim.
-pub(super) struct ClaimFacts<'a> {
-    pub remote: &'a ClusterClaim,
-    pub report: HiveStatus,
-    /// Hive's condition.
-    pub pending: Option<&'a ObservedCondition>,
-    /// Hive's condition.
-    pub running: Option<&'a ObservedCondition>,
-}
-
-impl ClaimFacts<'_> {
-    /// Hive has chosen a cluster.
-    pub fn is_bound(&self) -> bool {
-        !self.remote.spec.value.namespace.is_empty()
-    }
-
-    /// The cluster has confirmed that it is this claim's.
-    pub fn is_claimed(&self) -> bool {
-        self.is_bound() && self.pending.is_some_and(ObservedCondition::is_false) && !self.is_foreign()
-    }
-
-    /// Whether no cluster comes any more, because the pool is on its way out.
-    pub fn is_pool_deleted(&self) -> bool {
-        !self.is_bound() && self.report.pool.as_ref().is_some_and(|pool| pool.found && pool.deleting)
-    }
-
-    /// Whether the cluster, or its claim, is being deleted on the hub before its time. Nothing that was deleted comes back. At the end of its own
-    /// lifetime Hive deletes a claim, and the clocks of two clusters differ.
-    fn is_being_deleted(&self, now: Timestamp) -> bool {
-        let soon = now.checked_add(MAX_CLOCK_SKEW).unwrap_or(now);
-        let deleted = self.remote.metadata.deletion_timestamp.is_some()
-            || self.is_not_running_for(conditions::CLUSTER_DELETING);
-        self.is_bound() && deleted && ends_at(self).is_none_or(|end| end > soon)
-    }
-
-    pub fn is_foreign(&self) -> bool {
-        self.report.ownership == Some(Ownership::Mismatch)
-    }
-
-    pub fn is_running(&self) -> bool {
-        self.is_claimed() && self.running.is_some_and(ObservedCondition::is_true)
-    }
-
-    /// Whether the cluster is being, or was, deleted under the claim.
-    pub fn is_not_running_for(&self, reason: &str) -> bool {
-        self.is_bound() && self.running.is_some_and(|c| c.is_false() && c.reason == reason)
-    }
-}
 
 pub(super) fn assess_health(claimed: &PoolClaim, request: &Validated, observed: &Observed) -> Health {
     let mut health = Health {
@@ -120,7 +68,7 @@ pub(super) fn assess_health(claimed: &PoolClaim, request: &Validated, observed: 
     health.teardown_failure = report.deprovision_failure.as_ref().map(messages::deprovision_failure_message);
     health.ready_since = facts.running.filter(|c| c.is_true()).and_then(|c| c.last_transition_time);
     health.revision = remote.metadata.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
-    health.ends_at = ends_at(&facts);
+    health.ends_at = facts.ends_at();
     health.waiting = messages::waiting_message(&facts, &place);
     health.blocked_by = blocked_by(&facts, &place);
     health.mirrored = vec![assigned_condition(&facts, &place), running_condition(&facts)];
@@ -231,13 +179,6 @@ fn read_credentials(observed_remote: &ClaimFacts<'_>, account: bool) -> Publishe
         }
         None => blocked(Credentials::SecretMissing, "the hub has not published them yet"),
     }
-}
-
-/// Hive counts from the end of Pending on, and deletes the claim by itself.
-fn ends_at(observed_remote: &ClaimFacts<'_>) -> Option<Timestamp> {
-    let since = observed_remote.pending.filter(|c| c.is_false())?.last_transition_time?;
-    let lifetime = observed_remote.remote.status.value.lifetime.value?;
-    since.checked_add(lifetime.as_signed()).ok()
 }
 
 /// Issue that an administrator can resolve, or that another claim's end resolves.

@@ -9,7 +9,7 @@ use testplatform_apis::{
     hive_status::Supply,
 };
 
-use super::{health::ClaimFacts, messages};
+use super::{facts::ClaimFacts, messages};
 use crate::{
     cluster::{observed::Observed, request::Validated},
     text::bounded,

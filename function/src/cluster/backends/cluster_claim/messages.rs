@@ -5,7 +5,7 @@ use testplatform_apis::{
     hive_status::{DeprovisionFailure, ProvisionFailure, QueueReport, Supply},
 };
 
-use super::health::ClaimFacts;
+use super::facts::ClaimFacts;
 use crate::text::bounded;
 
 /// Current wait reason; empty if the claim waits for nothing.
