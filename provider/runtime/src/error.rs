@@ -1,5 +1,8 @@
 //! Reasons of failures. Messages may be read by tenants, and never contain a secret.
 
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt as _;
 use kube::Error as Kube;
 use thiserror::Error;
 
@@ -173,6 +176,13 @@ pub fn plain_message(error: &Kube) -> String {
             innermost.to_string()
         }
     }
+}
+
+/// Turns a panic into an error: a bug in one reconcile must not end the others.
+pub async fn catch_panic<T>(reconcile: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    AssertUnwindSafe(reconcile).catch_unwind().await.unwrap_or_else(|_| {
+        Err(Error { action: "look", reason: Reason::Bug, message: "it panicked".to_owned() })
+    })
 }
 
 /// Whether the API server knows who asks, and does not let them. A credential that it does not take (401) is not that.

@@ -5,6 +5,7 @@
 mod any_kind;
 pub mod apply;
 pub mod client;
+pub mod controller;
 pub mod diagnostics;
 pub mod error;
 pub mod event;
@@ -14,6 +15,7 @@ pub mod metrics;
 pub mod queue;
 pub mod reconcile;
 pub mod redacted;
+pub mod request_queue;
 pub mod running;
 pub mod scheduler;
 pub mod sparse_value;

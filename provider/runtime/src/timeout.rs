@@ -15,7 +15,12 @@ pub async fn with_timeout<T>(
     let cause = match timeout(patience, call).await {
         Ok(Ok(answer)) => return Ok(answer),
         Ok(Err(cause)) => cause,
-        Err(_) => Cause::new(Reason::Timeout, format!("no answer within {} s", patience.as_secs_f32())),
+        Err(_) => no_answer_within(patience),
     };
     Err(cause.during(action))
+}
+
+/// Cause of a call that took too long.
+pub(crate) fn no_answer_within(limit: Duration) -> Cause {
+    Cause::new(Reason::Timeout, format!("no answer within {} s", limit.as_secs_f32()))
 }

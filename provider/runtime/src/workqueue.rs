@@ -16,7 +16,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::{metrics::RuntimeMetrics, queue::backoff, reconcile::catch_panic};
+use crate::{error::catch_panic, metrics::RuntimeMetrics, queue::backoff};
 
 /// How many looks there are at once, and how often at most.
 #[derive(Clone, Copy)]

@@ -11,8 +11,8 @@ use kube::{
     runtime::watcher::{self, Event},
 };
 use testplatform_runtime::{
-    error::{Cause, Error, plain_message},
-    reconcile::{Requeue, catch_panic},
+    error::{Cause, Error, catch_panic, plain_message},
+    reconcile::Requeue,
     running::Running,
     timeout::with_timeout,
     watch::{Health, keep_watching},

@@ -5,8 +5,7 @@ use std::{sync::Arc, time::Duration};
 use jiff::Timestamp;
 use kube::Client;
 use testplatform_runtime::{
-    error::{Cause, Error},
-    reconcile::catch_panic,
+    error::{Cause, Error, catch_panic},
     running::Running,
     timeout::with_timeout,
 };

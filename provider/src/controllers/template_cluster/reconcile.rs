@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use kube::{ResourceExt as _, runtime::controller::Action};
 use testplatform_runtime::{
-    error::{Error, Reason},
-    reconcile::{Requeue, catch_panic, requeue_after},
+    error::{Error, Reason, catch_panic},
+    reconcile::{Requeue, requeue_after},
 };
 
 use super::{

@@ -20,10 +20,9 @@ use testplatform_apis::{
 };
 use testplatform_runtime::{
     apply::patch_params,
-    error::{Cause, Error, Reason},
+    error::{Cause, Error, Reason, catch_panic},
     lookup,
     metrics::RuntimeMetrics,
-    reconcile::catch_panic,
     running::Running,
     timeout::with_timeout,
 };

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use kube::runtime::controller::Action;
 use testplatform_apis::foreign::cluster_claim::KIND;
 use testplatform_runtime::{
-    error::{Error, Reason},
+    error::{Error, Reason, catch_panic},
     lookup,
-    reconcile::{Requeue, catch_panic, requeue_after},
+    reconcile::{Requeue, requeue_after},
 };
 
 use super::{ClaimController, claim_key};

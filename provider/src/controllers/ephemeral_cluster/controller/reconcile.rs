@@ -5,9 +5,9 @@ use std::sync::Arc;
 use kube::runtime::controller::Action as Again;
 use testplatform_apis::names::ephemeral_cluster::LABEL;
 use testplatform_runtime::{
-    error::Error,
+    error::{Error, catch_panic},
     lookup,
-    reconcile::{Requeue, catch_panic, requeue_after},
+    reconcile::{Requeue, requeue_after},
 };
 
 use super::{Controller, ControllerMode};

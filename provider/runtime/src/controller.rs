@@ -1,0 +1,307 @@
+//! The scheduler under every controller: it runs a [`Reconciler`].
+//!
+//! It has a queue of its own instead of kube's `Controller`. That one has a single limit for all objects, so that the objects of one tenant whose
+//! servers never answer would keep those of all others waiting. It ends with a panic of the reconciler, which an object of a tenant could cause
+//! again after each restart. And it reconciles only what is in a cache, where most controllers cache nothing but keys.
+//!
+//! Reconciles of a controller are polled by one task, together with its watches. What happens between two awaits is seen as a whole.
+
+use std::pin::Pin;
+
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use tokio::time::{Instant, timeout};
+
+use crate::{
+    error::{Error, Reason, catch_panic},
+    reconcile::{Action, ReconcileError as _, Reconciler},
+    request_queue::Request,
+    timeout::no_answer_within,
+};
+
+/// A controller that runs, or what it waits for to end. It does nothing before it is polled.
+///
+/// A single type for all controllers, so that the code of a controller is compiled once with its crate, and not again with every program and test
+/// that runs it.
+pub type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Watches and reconciles until `stop`. Started reconciles are finished.
+pub async fn run<R: Reconciler>(reconciler: &R, stop: impl Future<Output = ()>) {
+    tokio::select! {
+        () = reconciler.watch() => {}
+        () = reconcile_queued(reconciler, stop) => {}
+    }
+}
+
+/// Reconciles queued requests until `stop`, and finishes what has started. Watches are the caller's.
+pub async fn reconcile_queued<R: Reconciler>(reconciler: &R, stop: impl Future<Output = ()>) {
+    let mut stop = std::pin::pin!(stop);
+    tokio::select! {
+        () = &mut stop => return,
+        () = reconciler.wait_for_caches() => {}
+    }
+    let mut running = FuturesUnordered::new();
+    loop {
+        tokio::select! {
+            () = &mut stop => break,
+            Some(()) = running.next() => {}
+            request = reconciler.queue().start_next() => running.push(process(reconciler, request)),
+        }
+    }
+    while running.next().await.is_some() {}
+}
+
+/// Reconciles one request, and schedules the next reconcile.
+async fn process<R: Reconciler>(reconciler: &R, request: Request<R::Key>) {
+    let queue = reconciler.queue();
+    let Request { key, waited, bypass_caches } = request;
+    if let Some(waited) = waited.filter(|_| queue.settings().measures_wait) {
+        reconciler.metrics().observe_queue_wait(waited);
+    }
+    let began = Instant::now();
+    let Outcome { action, error } = reconcile(reconciler, &key, bypass_caches).await;
+    let again_in = queue.complete(&key, action, error.is_some(), began.elapsed());
+    let (Some(Error { action, reason, message }), controller) = (error, queue.settings().controller) else {
+        return;
+    };
+    if reason.nothing_is_wrong() {
+        tracing::debug!(
+            controller,
+            ?key,
+            action,
+            reason = reason.as_str(),
+            message,
+            ?again_in,
+            "reconcile repeated"
+        );
+    } else {
+        let reason = reason.as_str();
+        tracing::warn!(controller, ?key, action, reason, error = message, ?again_in, "reconcile failed");
+    }
+}
+
+/// Result of one reconcile.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Next action.
+    pub action: Action,
+    /// Error that led to it.
+    pub error: Option<Error>,
+}
+
+/// Reconciles one key within the time limit of its controller. A panic is an error.
+pub async fn reconcile<R: Reconciler>(reconciler: &R, key: &R::Key, bypass_caches: bool) -> Outcome {
+    let settings = reconciler.queue().settings();
+    let name = settings.timeout.map_or("reconcile", |(action, _)| action);
+    let pass = async {
+        let Some(observed) = reconciler.observe(key, bypass_caches).await? else { return Ok(Action::Forget) };
+        let plan = reconciler.plan(&observed);
+        reconciler.execute(key, observed, plan).await
+    };
+    let pass = async { Box::pin(pass).await.map_err(|error: R::Error| error.during(name)) };
+    let limited = async {
+        let Some((_, limit)) = settings.timeout else { return pass.await };
+        timeout(limit, pass).await.unwrap_or_else(|_| Err(no_answer_within(limit).during(name)))
+    };
+    let result = catch_panic(limited).await;
+    reconciler.forget_deleted(key);
+    match result {
+        Ok(action) => Outcome { action, error: None },
+        Err(error) => {
+            // A pending dependency is no failure, unless it is treated like one.
+            let action = reconciler.error_policy(key, &error);
+            if error.reason != Reason::NotYet || action == Action::Backoff {
+                reconciler.metrics().failed(error.action, error.reason.as_str());
+            }
+            Outcome { action, error: Some(error) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Mutex, time::Duration};
+
+    use prometheus_client::{encoding::text, registry::Registry};
+    use tokio::time::{sleep, sleep_until};
+
+    use super::*;
+    use crate::{
+        error::Cause,
+        metrics::RuntimeMetrics,
+        request_queue::{RequestQueue, Settings},
+    };
+
+    type Result = std::result::Result<Action, Cause>;
+
+    /// A reconciler of names, which events queue at these seconds.
+    struct Probe<D, R> {
+        queue: RequestQueue<String>,
+        metrics: RuntimeMetrics,
+        events: Vec<(u64, &'static str)>,
+        /// How many seconds a reconcile of a name takes.
+        duration: D,
+        result: R,
+        start: Instant,
+        /// When a reconcile of which name began, in milliseconds.
+        began: Mutex<Vec<(u128, String)>>,
+    }
+
+    impl<D: Fn(&str) -> u64 + Send + Sync, R: Fn(&str) -> Result + Send + Sync> Reconciler for Probe<D, R> {
+        type Key = String;
+        type Observed = ();
+        type Plan = ();
+        type Error = Cause;
+
+        fn queue(&self) -> &RequestQueue<String> {
+            &self.queue
+        }
+
+        fn metrics(&self) -> &RuntimeMetrics {
+            &self.metrics
+        }
+
+        async fn watch(&self) {
+            for (at, name) in &self.events {
+                sleep_until(self.start + Duration::from_secs(*at)).await;
+                self.queue.push(*name);
+            }
+            std::future::pending().await
+        }
+
+        async fn observe(
+            &self,
+            name: &String,
+            _bypass_caches: bool,
+        ) -> std::result::Result<Option<()>, Cause> {
+            self.began.lock().unwrap().push((self.start.elapsed().as_millis(), name.clone()));
+            sleep(Duration::from_secs((self.duration)(name))).await;
+            Ok(Some(()))
+        }
+
+        fn plan(&self, (): &()) {}
+
+        async fn execute(&self, name: &String, (): (), (): ()) -> Result {
+            (self.result)(name)
+        }
+    }
+
+    impl<D: Fn(&str) -> u64 + Send + Sync, R: Fn(&str) -> Result + Send + Sync> Probe<D, R> {
+        fn new(workers: usize, events: &[(u64, &'static str)], duration: D, result: R) -> Self {
+            Self {
+                queue: RequestQueue::new(Settings::uncached("probe", workers)),
+                metrics: RuntimeMetrics::default(),
+                events: events.to_vec(),
+                duration,
+                result,
+                start: Instant::now(),
+                began: Mutex::default(),
+            }
+        }
+
+        /// Runs for 100 seconds, and returns which reconciles began when.
+        async fn run(&self) -> Vec<(u128, String)> {
+            run(self, sleep(Duration::from_secs(100))).await;
+            self.began.lock().unwrap().clone()
+        }
+    }
+
+    fn begun(began: &[(u128, String)]) -> Vec<(u128, &str)> {
+        began.iter().map(|(at, name)| (*at, name.as_str())).collect()
+    }
+
+    const AWAIT: fn(&str) -> Result = |_| Ok(Action::AwaitChange);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_reconcile_delays_no_other_key() {
+        let events = [(0, "slow"), (1, "quick"), (2, "slow"), (3, "quick")];
+        let began = Probe::new(8, &events, |name| if name == "slow" { 30 } else { 0 }, AWAIT).run().await;
+        // An event during the slow one leads to another reconcile after it.
+        assert_eq!(begun(&began), [(200, "slow"), (1200, "quick"), (3200, "quick"), (30_200, "slow")]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn reconciles_are_as_many_as_workers() {
+        let began = Probe::new(2, &[(0, "a"), (0, "b"), (0, "c")], |_| 10, AWAIT).run().await;
+        assert_eq!(begun(&began), [(200, "a"), (200, "b"), (10_200, "c")]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn slow_keys_leave_half_of_the_workers() {
+        let is_silent = |name: &str| name.starts_with("silent");
+        let result = |name: &str| {
+            Ok(if is_silent(name) { Action::RequeueAfter(Duration::ZERO) } else { Action::AwaitChange })
+        };
+        let events = [(0, "silent-1"), (0, "silent-2"), (0, "silent-3"), (15, "a"), (21, "b")];
+        let began = Probe::new(2, &events, |name| if is_silent(name) { 10 } else { 0 }, result).run().await;
+        let others: Vec<_> = begun(&began).into_iter().filter(|(_, name)| name.len() == 1).collect();
+        // A server is not known to be silent before its first reconcile.
+        assert_eq!(others, [(20_200, "a"), (21_200, "b")]);
+        let turns = |of: &str| began.iter().filter(|(_, name)| name == of).count();
+        for silent in ["silent-1", "silent-2", "silent-3"] {
+            assert!((2..=5).contains(&turns(silent)), "{began:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_requeue_comes_without_an_event() {
+        let result = |name: &str| Ok(Action::from((name == "a").then_some(Duration::from_secs(40))));
+        let began = Probe::new(2, &[(0, "a"), (0, "b"), (0, "a")], |_| 0, result).run().await;
+        assert_eq!(begun(&began), [(200, "a"), (200, "b"), (40_200, "a"), (80_200, "a")]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failures_come_later_each_time_until_a_success() {
+        let failures = Mutex::new(0);
+        let result = |_: &str| {
+            let mut failures = failures.lock().unwrap();
+            *failures += 1;
+            // An event in the meantime does not wait, and changes nothing.
+            if *failures == 7 { Ok(Action::AwaitChange) } else { Err(Cause::new(Reason::Server, "no")) }
+        };
+        let began = Probe::new(8, &[(0, "a"), (68, "a"), (98, "a")], |_| 0, result).run().await;
+        let at: Vec<_> = began.iter().map(|(at, _)| *at).collect();
+        assert_eq!(at, [200, 5_200, 15_200, 35_200, 65_200, 68_200, 98_200]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_delay_begins_again_after_a_success() {
+        let passes = Mutex::new(0);
+        let result = |_: &str| {
+            let mut passes = passes.lock().unwrap();
+            *passes += 1;
+            Ok(if *passes == 3 { Action::RequeueAfter(Duration::from_secs(1)) } else { Action::Backoff })
+        };
+        let began = Probe::new(8, &[(0, "a")], |_| 0, result).run().await;
+        let at: Vec<_> = began.iter().map(|(at, _)| *at).take(6).collect();
+        assert_eq!(at, [200, 5_200, 15_200, 16_200, 21_200, 31_200]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_panic_ends_nothing_and_is_retried() {
+        let result = |name: &str| {
+            assert_ne!(name, "bad", "a bug");
+            Ok(Action::AwaitChange)
+        };
+        let probe = Probe::new(8, &[(0, "bad"), (1, "good"), (50, "good")], |_| 5, result);
+        let began = probe.run().await;
+        let bad = [(200, "bad"), (35_200, "bad"), (70_200, "bad")];
+        let good = [(1200, "good"), (50_200, "good")];
+        assert_eq!(begun(&began), [bad[0], good[0], bad[1], good[1], bad[2]]);
+        let (mut registry, mut encoded) = (Registry::default(), String::new());
+        probe.metrics.register(&mut registry);
+        text::encode(&mut encoded, &registry).unwrap();
+        let line = r#"provider_action_errors_total{action="look",reason="bug"} 3"#;
+        assert!(encoded.contains(line), "{encoded}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn started_reconciles_are_finished() {
+        let ended = Mutex::new(0);
+        let result = |_: &str| {
+            *ended.lock().unwrap() += 1;
+            Ok(Action::AwaitChange)
+        };
+        let began = Probe::new(2, &[(90, "late")], |_| 20, result).run().await;
+        assert_eq!((begun(&began), *ended.lock().unwrap()), (vec![(90_200, "late")], 1));
+    }
+}
