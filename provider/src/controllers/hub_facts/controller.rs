@@ -4,20 +4,32 @@ use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use kube::Client;
+use testplatform_apis::hub::Facts;
 use testplatform_runtime::{
-    error::{Cause, Error, catch_panic},
-    running::Running,
-    timeout::with_timeout,
+    controller::{self, Running},
+    error::Error,
+    metrics::RuntimeMetrics,
+    reconcile::{Action, Reconciler},
+    request_queue::{RequestQueue, Settings},
 };
-use tokio::time::sleep;
 
-use super::{execute::write, metrics::HubMetrics, observe, plan::plan};
+use super::{
+    execute::write,
+    metrics::HubMetrics,
+    observe,
+    observed_state::HubState,
+    plan::{FactsPlan, plan},
+};
 use crate::config::HubFacts;
 
-/// How long a look may take. A thousand clusters are ten pages.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// When a look failed.
+/// Time limit of a reconcile. A thousand clusters are ten pages.
+const RECONCILE_TIMEOUT: Duration = Duration::from_secs(30);
+/// After a reconcile that failed.
 const RETRY: Duration = Duration::from_secs(10);
+const SETTINGS: Settings = Settings {
+    debounce: Duration::ZERO,
+    ..Settings::uncached("hub-facts", 1).with_timeout("look_at_hub", RECONCILE_TIMEOUT)
+};
 
 /// Options of the controller.
 #[derive(Clone)]
@@ -30,49 +42,70 @@ pub struct Options {
     pub now: fn() -> Timestamp,
 }
 
+/// State of the controller. There is one hub, so its key says nothing.
+struct HubController {
+    options: Options,
+    queue: RequestQueue<()>,
+    metrics: Arc<HubMetrics>,
+}
+
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Arc<HubMetrics>, stop: Running) -> Running {
-    Box::pin(run_until(options, metrics, stop))
+    Box::pin(async move {
+        // Facts that cannot be read count as old as this process, until they are known.
+        metrics.set_facts_written_at((options.now)());
+        // Nothing is watched: the hub is observed at an interval.
+        let queue = RequestQueue::new(SETTINGS);
+        queue.push(());
+        controller::run(&HubController { options, queue, metrics }, stop).await;
+    })
 }
 
-async fn run_until(options: Options, metrics: Arc<HubMetrics>, stop: Running) {
-    let mut stop = std::pin::pin!(stop);
-    // Facts that cannot be read count as old as this process, until they are known.
-    metrics.set_facts_written_at((options.now)());
-    loop {
-        let look = async { reconcile(&options, &metrics).await.map_err(Cause::from) };
-        let outcome = catch_panic(with_timeout("look_at_hub", PATIENCE, look)).await;
-        let after = outcome.unwrap_or_else(|Error { action, reason, message }| {
-            metrics.count_hub_reconcile("failed");
-            metrics.runtime().failed(action, reason.as_str());
-            tracing::warn!(error = message, "a look at the hub failed");
-            RETRY
-        });
-        tokio::select! {
-            () = &mut stop => return,
-            () = sleep(after) => {}
+impl Reconciler for HubController {
+    type Key = ();
+    /// The published facts, and the hub as it is.
+    type Observed = (Option<Facts>, HubState);
+    type Plan = FactsPlan;
+    type Error = kube::Error;
+
+    fn queue(&self) -> &RequestQueue<()> {
+        &self.queue
+    }
+
+    fn metrics(&self) -> &RuntimeMetrics {
+        self.metrics.runtime()
+    }
+
+    async fn observe(&self, (): &(), _bypass_caches: bool) -> kube::Result<Option<Self::Observed>> {
+        let Options { client, config, .. } = &self.options;
+        let known = observe::read_published(client, &config.namespace).await?;
+        // Reported now, because the following calls may fail repeatedly.
+        if let Some(at) = known.as_ref().and_then(|facts| facts.written_at) {
+            self.metrics.set_facts_written_at(at);
         }
+        Ok(Some((known, observe::observe_hub(client, config).await?)))
     }
-}
 
-async fn reconcile(options: &Options, metrics: &HubMetrics) -> kube::Result<Duration> {
-    let Options { client, config, now } = options;
-    let namespace = &config.namespace;
-    let known = observe::read_published(client, namespace).await?;
-    // Reported now, because the following calls may fail repeatedly.
-    if let Some(at) = known.as_ref().and_then(|facts| facts.written_at) {
-        metrics.set_facts_written_at(at);
+    fn plan(&self, (known, observed): &Self::Observed) -> FactsPlan {
+        let Options { config, now, .. } = &self.options;
+        let period = Duration::try_from(config.period.as_signed()).unwrap_or(RETRY);
+        plan(known.as_ref(), observed, period, now())
     }
-    let observed = observe::observe_hub(client, config).await?;
-    let period = Duration::try_from(config.period.as_signed()).unwrap_or(RETRY);
-    let step = plan(known.as_ref(), &observed, period, now());
-    if let Some(facts) = &step.write {
-        write(client, namespace, facts).await?;
-        tracing::debug!(load = ?facts.cluster_count(), "told of the hub");
+
+    async fn execute(&self, (): &(), (known, _): Self::Observed, plan: FactsPlan) -> kube::Result<Action> {
+        if let Some(facts) = &plan.write {
+            write(&self.options.client, &self.options.config.namespace, facts).await?;
+            tracing::debug!(load = ?facts.cluster_count(), "told of the hub");
+        }
+        self.metrics.count_hub_reconcile(if plan.write.is_some() { "told" } else { "unchanged" });
+        self.metrics.set_hub_facts(plan.write.as_ref().or(known.as_ref()));
+        Ok(Action::RequeueAfter(plan.requeue))
     }
-    metrics.count_hub_reconcile(if step.write.is_some() { "told" } else { "unchanged" });
-    metrics.set_hub_facts(step.write.as_ref().or(known.as_ref()));
-    Ok(step.requeue)
+
+    fn error_policy(&self, (): &(), _error: &Error) -> Action {
+        self.metrics.count_hub_reconcile("failed");
+        Action::RequeueAfter(RETRY)
+    }
 }
 
 #[cfg(test)]
@@ -82,7 +115,8 @@ mod tests {
     use http::{Request, Response};
     use kube::client::Body;
     use serde_json::json;
-    use testplatform_apis::hub::{CONFIG_MAP, Facts, KEY};
+    use testplatform_apis::hub::{CONFIG_MAP, KEY};
+    use tokio::time::sleep;
 
     use super::*;
     use crate::metrics::Metrics;
