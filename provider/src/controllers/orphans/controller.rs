@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -16,20 +16,22 @@ use kube::{
 use serde_json::json;
 use testplatform_runtime::{
     client::Trust,
+    controller::{self, Running},
     error::{Cause, Error, Reason},
     event::{Event, emit_event},
     lookup,
-    running::Running,
+    metrics::RuntimeMetrics,
+    reconcile::{Action, Reconciler},
+    request_queue::{RequestQueue, Settings},
     timeout::with_timeout,
 };
-use tokio::time::sleep;
 
 use super::{
     execute::{end_orphan, record_owner},
     hubs::HubClients,
     metrics::{OrphanMetrics, OrphanTeardown},
     observe::{observe_hub, observe_konflux},
-    plan::{OrphanPlan, OrphanSettings, OrphanState, UnownedRecords, plan},
+    plan::{HubRemotes, KonfluxState, OrphanPlan, OrphanSettings, OrphanState, UnownedRecords, plan},
     remote::RemoteRef,
     report::{CONFIG_MAP, KEY, OrphanReport},
     teardown::TeardownCall,
@@ -43,7 +45,9 @@ const LISTING_TIMEOUT: Duration = Duration::from_mins(3);
 /// The longest time for one call and the reads before it.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Everything that the loop needs.
+const SETTINGS: Settings = Settings { debounce: Duration::ZERO, ..Settings::uncached("orphans", 1) };
+
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// The Konflux cluster.
@@ -58,45 +62,124 @@ pub struct Options {
     pub now: fn() -> Timestamp,
 }
 
-/// The loop's state.
+/// State of the controller. It compares all clusters at once, so its key says nothing.
 struct OrphanController {
     options: Options,
     hubs: HubClients,
     settings: OrphanSettings,
+    poll: Duration,
+    queue: RequestQueue<()>,
     metrics: Arc<OrphanMetrics>,
+    /// Records of the last reconcile. None before the first.
+    records: Mutex<Option<UnownedRecords>>,
 }
 
-/// Runs until `stop`.
+/// Runs until `stop`. A listing that has begun is not finished: it decides nothing that another process could not decide.
 pub fn run(options: Options, metrics: Arc<OrphanMetrics>, stop: Running) -> Running {
-    Box::pin(run_until(options, metrics, stop))
+    Box::pin(async move {
+        let controller = OrphanController::new(options, metrics);
+        // Nothing is watched: both sides are listed at an interval.
+        controller.queue.push(());
+        tokio::select! {
+            () = controller::run(&controller, std::future::pending()) => {}
+            () = stop => {}
+        }
+    })
 }
 
-async fn run_until(options: Options, metrics: Arc<OrphanMetrics>, stop: Running) {
-    let config = &options.config;
-    let poll = Duration::try_from(config.poll.as_signed()).unwrap_or(LISTING_TIMEOUT);
-    let settings = OrphanSettings {
-        mode: config.mode,
-        grace: config.grace.as_signed(),
-        max_unowned_percent: config.max_unowned_percent,
-        confirmed: config.confirmed_uids.iter().cloned().collect(),
-    };
-    metrics.attach_orphans(config.hubs.iter().map(|(hub, of)| (hub, of.kinds.as_slice())));
-    let hubs = HubClients::new(options.client.clone(), options.trust);
-    let controller = OrphanController { options, hubs, settings, metrics };
-    let reconciling = async {
-        let mut records = controller.restore_records().await;
-        loop {
-            records = controller.reconcile(records).await;
-            sleep(poll).await;
+/// Both sides.
+struct Listings {
+    before: UnownedRecords,
+    hubs: Vec<HubRemotes>,
+    konflux: Result<KonfluxState, String>,
+}
+
+impl Reconciler for OrphanController {
+    type Key = ();
+    type Observed = Listings;
+    type Plan = OrphanPlan;
+    type Error = Cause;
+
+    fn queue(&self) -> &RequestQueue<()> {
+        &self.queue
+    }
+
+    fn metrics(&self) -> &RuntimeMetrics {
+        self.metrics.runtime()
+    }
+
+    async fn observe(&self, (): &(), _bypass_caches: bool) -> Result<Option<Listings>, Cause> {
+        let config = &self.options.config;
+        let last = self.records.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let before = match last {
+            Some(records) => records,
+            None => self.restore_records().await,
+        };
+        let listings = config.hubs.iter().map(|(hub, of)| async move {
+            let listing = async { Ok(observe_hub(hub, of, self.hubs.connect(hub, of).await).await) };
+            let listed = with_timeout("list_hub", LISTING_TIMEOUT, listing).await;
+            listed.unwrap_or_else(|error| HubRemotes { hub: hub.clone(), remotes: Err(error.message) })
+        });
+        let hubs = join_all(listings).await;
+        let listing = observe_konflux(&self.options.client, config, &hubs);
+        let konflux = with_timeout("list_konflux", LISTING_TIMEOUT, listing).await.map_err(|error| {
+            self.warn(&error, "Konflux cluster not listed completely; nothing is decided");
+            error.message
+        });
+        Ok(Some(Listings { before, hubs, konflux }))
+    }
+
+    fn plan(&self, Listings { before, hubs, konflux }: &Listings) -> OrphanPlan {
+        plan(before, konflux, hubs, &self.settings, (self.options.now)())
+    }
+
+    async fn execute(
+        &self,
+        (): &(),
+        Listings { before, konflux, .. }: Listings,
+        mut planned: OrphanPlan,
+    ) -> Result<Action, Cause> {
+        let now = (self.options.now)();
+        Self::log_changes(&before, &planned);
+        for hub in planned.hubs.iter().filter(|hub| hub.error.is_some() && konflux.is_ok()) {
+            self.metrics.runtime().failed("list_hub", "incomplete");
+            tracing::warn!(hub = hub.hub, error = hub.error, "hub not listed completely; nothing is decided");
         }
-    };
-    tokio::select! {
-        () = reconciling => {}
-        () = stop => {}
+        // At once: each moment that passes may give an orphan an owner.
+        self.end_orphans(&mut planned).await;
+        let name = konflux.as_ref().ok().map(|konflux| konflux.name.as_str());
+        self.write_report(&OrphanReport::new(&planned, name, now)).await;
+        // After the report: a person whom an alert calls reads what it is about.
+        self.metrics.report_orphans(&planned, now);
+        if let Ok(konflux) = &konflux {
+            self.record_owners(&planned.recorded, &konflux.uid).await;
+        }
+        *self.records.lock().unwrap_or_else(PoisonError::into_inner) = Some(planned.records);
+        Ok(Action::RequeueAfter(self.poll))
     }
 }
 
 impl OrphanController {
+    fn new(options: Options, metrics: Arc<OrphanMetrics>) -> Self {
+        let config = &options.config;
+        let settings = OrphanSettings {
+            mode: config.mode,
+            grace: config.grace.as_signed(),
+            max_unowned_percent: config.max_unowned_percent,
+            confirmed: config.confirmed_uids.iter().cloned().collect(),
+        };
+        metrics.attach_orphans(config.hubs.iter().map(|(hub, of)| (hub, of.kinds.as_slice())));
+        Self {
+            hubs: HubClients::new(options.client.clone(), options.trust),
+            settings,
+            poll: Duration::try_from(config.poll.as_signed()).unwrap_or(LISTING_TIMEOUT),
+            queue: RequestQueue::new(SETTINGS),
+            options,
+            metrics,
+            records: Mutex::default(),
+        }
+    }
+
     fn report_map(&self) -> Api<ConfigMap> {
         Api::namespaced(self.options.client.clone(), &self.options.config.namespace)
     }
@@ -117,39 +200,6 @@ impl OrphanController {
                 UnownedRecords::new()
             }
         }
-    }
-
-    async fn reconcile(&self, before: UnownedRecords) -> UnownedRecords {
-        let config = &self.options.config;
-        let listings = config.hubs.iter().map(|(hub, of)| async move {
-            let listing = async { Ok(observe_hub(hub, of, self.hubs.connect(hub, of).await).await) };
-            with_timeout("list_hub", LISTING_TIMEOUT, listing).await.unwrap_or_else(|error| {
-                super::plan::HubRemotes { hub: hub.clone(), remotes: Err(error.message) }
-            })
-        });
-        let hubs = join_all(listings).await;
-        let listing = observe_konflux(&self.options.client, config, &hubs);
-        let konflux = with_timeout("list_konflux", LISTING_TIMEOUT, listing).await.map_err(|error| {
-            self.warn(&error, "Konflux cluster not listed completely; nothing is decided");
-            error.message
-        });
-        let now = (self.options.now)();
-        let mut planned = plan(&before, &konflux, &hubs, &self.settings, now);
-        Self::log_changes(&before, &planned);
-        for hub in planned.hubs.iter().filter(|hub| hub.error.is_some() && konflux.is_ok()) {
-            self.metrics.runtime().failed("list_hub", "incomplete");
-            tracing::warn!(hub = hub.hub, error = hub.error, "hub not listed completely; nothing is decided");
-        }
-        // At once: each moment that passes may give an orphan an owner.
-        self.end_orphans(&mut planned).await;
-        let name = konflux.as_ref().ok().map(|konflux| konflux.name.as_str());
-        self.write_report(&OrphanReport::new(&planned, name, now)).await;
-        // After the report: a person whom an alert calls reads what it is about.
-        self.metrics.report_orphans(&planned, now);
-        if let Ok(konflux) = &konflux {
-            self.record_owners(&planned.recorded, &konflux.uid).await;
-        }
-        planned.records
     }
 
     /// One line for each orphan that was none before.
