@@ -7,6 +7,7 @@ use std::{
 
 use http::{Method, Request, Response, StatusCode};
 use kube::client::Body;
+use testplatform_runtime::controller::{reconcile, reconcile_queued};
 use tokio::time::sleep;
 
 use super::*;
@@ -31,15 +32,8 @@ fn published() -> String {
 }
 
 fn controller(client: Client) -> SpaceController {
-    let config = Spaces::default();
-    SpaceController {
-        vault: CredentialsNamespace::new(client, &config.credentials_namespace),
-        config,
-        now: || Timestamp::UNIX_EPOCH,
-        gauge: Arc::new(new_gauge()),
-        metrics: Arc::new(SpaceMetrics::default()),
-        callers: GuestLimiter::default(),
-    }
+    let options = Options { client, config: Spaces::default(), now: || Timestamp::UNIX_EPOCH };
+    SpaceController::new(options, Arc::default())
 }
 
 /// A list may lack an object that existed when the watch broke off, and no other event reports its deletion.
@@ -64,31 +58,27 @@ async fn published_credentials_are_deleted_with_their_namespace_without_an_event
         async move { Ok::<_, Infallible>(answer) }
     });
     let controller = controller(Client::new(service, "default"));
-    let (sender, happened) = unbounded_channel();
-    sender.send("one".to_owned()).unwrap();
+    controller.queue.push("one");
     let vanishes = async {
         sleep(Duration::from_mins(1)).await;
         assert_eq!(removed.load(Ordering::Relaxed), 0, "before it is gone");
         there.store(false, Ordering::Relaxed);
         sleep(Duration::from_mins(15)).await;
     };
-    run_queue(
-        happened,
-        PACE,
-        controller.metrics.runtime(),
-        async |name: String| controller.reconcile(&name).await,
-        vanishes,
-    )
-    .await;
+    reconcile_queued(&controller, vanishes).await;
     assert_eq!(removed.load(Ordering::Relaxed), 1);
-    assert_eq!(controller.reconcile("one").await, Action::AwaitChange, "nothing is left to be looked at");
+    assert_eq!(
+        reconcile(&controller, &"one".to_owned(), false).await.action,
+        Action::AwaitChange,
+        "nothing is left to be looked at"
+    );
 }
 
 /// Anyone who may patch Secrets can block the deletion of one.
 #[tokio::test(start_paused = true)]
 async fn a_secret_with_a_finalizer_is_not_withdrawn_repeatedly() {
-    let removed = Arc::new(AtomicUsize::new(0));
-    let deletions = Arc::clone(&removed);
+    let (removed, read) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (deletions, reads) = (Arc::clone(&removed), Arc::clone(&read));
     let service = tower::service_fn(move |request: Request<Body>| {
         let is_secret = request.uri().path().ends_with("/secrets/one-credentials");
         let (code, text) = match (request.method() == Method::DELETE, is_secret) {
@@ -103,23 +93,21 @@ async fn a_secret_with_a_finalizer_is_not_withdrawn_repeatedly() {
                 }
                 (StatusCode::OK, secret.to_string())
             }
-            (false, false) => (StatusCode::NOT_FOUND, respond_not_found(&request)),
+            // Each reconcile reads the namespace once.
+            (false, false) => {
+                reads.fetch_add(1, Ordering::Relaxed);
+                (StatusCode::NOT_FOUND, respond_not_found(&request))
+            }
         };
         let mut answer = Response::new(Body::from(text.into_bytes()));
         *answer.status_mut() = code;
         async move { Ok::<_, Infallible>(answer) }
     });
     let controller = controller(Client::new(service, "default"));
-    let (sender, happened) = unbounded_channel();
-    sender.send("one".to_owned()).unwrap();
-    let looked = AtomicUsize::new(0);
-    let look = async |name: String| {
-        looked.fetch_add(1, Ordering::Relaxed);
-        controller.reconcile(&name).await
-    };
-    run_queue(happened, PACE, controller.metrics.runtime(), look, sleep(Duration::from_mins(1))).await;
+    controller.queue.push("one");
+    reconcile_queued(&controller, sleep(Duration::from_mins(1))).await;
     assert_eq!(removed.load(Ordering::Relaxed), 1);
-    assert_eq!(looked.load(Ordering::Relaxed), 2);
+    assert_eq!(read.load(Ordering::Relaxed), 2, "reconciles");
 }
 
 /// Something in between, or an API server that does not serve what it should.
@@ -138,7 +126,7 @@ async fn published_credentials_stay_unless_the_namespace_is_known_to_be_deleted(
         async move { Ok::<_, Infallible>(answer) }
     });
     let controller = controller(Client::new(service, "default"));
-    assert_eq!(controller.reconcile("one").await, Action::Failed);
+    assert_eq!(reconcile(&controller, &"one".to_owned(), false).await.action, Action::Backoff);
 }
 
 /// Both came between the two reads of a look.
@@ -158,5 +146,5 @@ async fn what_came_with_its_namespace_while_that_was_looked_for_stays() {
         async move { Ok::<_, Infallible>(answer) }
     });
     let controller = controller(Client::new(service, "default"));
-    assert_eq!(controller.reconcile("one").await, Action::AwaitChange);
+    assert_eq!(reconcile(&controller, &"one".to_owned(), false).await.action, Action::AwaitChange);
 }
