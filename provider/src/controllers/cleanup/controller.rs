@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::join_all;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{
@@ -15,17 +16,15 @@ use kube::{
 };
 use testplatform_apis::claim::{API_VERSION, GROUP, VERSION};
 use testplatform_runtime::{
-    error::{Cause, Error, Reason},
+    controller::{self, Running},
+    error::{Cause, Reason},
     event::emit_event,
-    running::Running,
-    timeout::with_timeout,
+    metrics::RuntimeMetrics,
+    reconcile::{Action, Reconciler},
+    request_queue::{DEBOUNCE, RequestQueue, Settings},
     watch::{Health, track},
-    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
-use tokio::{
-    sync::mpsc::{UnboundedSender, unbounded_channel},
-    time::Instant,
-};
+use tokio::time::Instant;
 
 use super::{
     execute::{Identity, tear_down, write_annotation},
@@ -39,10 +38,9 @@ use crate::{
     sparse_object::{PAGE, PartialObject},
 };
 
-/// Concurrency of the cleanup.
-const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 8, debounce: DEBOUNCE };
-/// How long a look may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time limit of a reconcile.
+const RECONCILE_TIMEOUT: Duration = Duration::from_secs(30);
+const SETTINGS: Settings = Settings::uncached("cleanup", 8).with_timeout("clean_up", RECONCILE_TIMEOUT);
 /// When the watch has not seen yet what was written.
 const RETRY: Duration = Duration::from_secs(10);
 /// Minimum interval between writes of an annotation, so that the controller does not fight another writer in a loop.
@@ -86,7 +84,11 @@ struct CleanupController {
     instance: String,
     now: fn() -> Timestamp,
     poll: Duration,
+    flavours: Vec<Cleaned>,
     metrics: Arc<CleanupMetrics>,
+    /// Of the watch of each flavour.
+    health: Arc<Vec<Health>>,
+    queue: Arc<RequestQueue<String>>,
     runs: Runs,
     /// Those alone that want it.
     claims: Mutex<BTreeMap<String, ObservedClaim>>,
@@ -98,43 +100,7 @@ struct CleanupController {
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Arc<CleanupMetrics>, stop: Running) -> Running {
-    Box::pin(run_until(options, metrics, stop))
-}
-
-async fn run_until(options: Options, metrics: Arc<CleanupMetrics>, stop: Running) {
-    let Options { client, config, instance, now } = options;
-    let health = Arc::new(watch_health(&config.flavours));
-    metrics.attach_cleanups(&health);
-    let (sender, happened) = unbounded_channel();
-    let controller = CleanupController {
-        runs: Runs::new(client.clone(), sender.clone()),
-        client,
-        instance,
-        now,
-        poll: Duration::try_from(config.poll.as_signed()).unwrap_or(NET),
-        metrics,
-        claims: Mutex::default(),
-        last_remarks: Mutex::default(),
-        written_at: Mutex::default(),
-    };
-    let watches = futures_util::future::join_all(
-        config
-            .flavours
-            .iter()
-            .zip(health.iter())
-            .map(|(flavour, health)| controller.watch(*flavour, health, sender.clone())),
-    );
-    let looking = run_queue(
-        happened,
-        PACE,
-        controller.metrics.runtime(),
-        async |name: String| controller.reconcile(&name).await,
-        stop,
-    );
-    tokio::select! {
-        _ = watches => {}
-        () = looking => {}
-    }
+    Box::pin(async move { controller::run(&CleanupController::new(options, metrics), stop).await })
 }
 
 /// How the watch of each flavour runs: none has begun.
@@ -159,10 +125,90 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+impl Reconciler for CleanupController {
+    type Key = String;
+    /// A claim, and how the runs that own it are.
+    type Observed = (ObservedClaim, Vec<Fate>);
+    type Plan = CleanupPlan;
+    type Error = Cause;
+
+    fn queue(&self) -> &RequestQueue<String> {
+        &self.queue
+    }
+
+    fn metrics(&self) -> &RuntimeMetrics {
+        self.metrics.runtime()
+    }
+
+    async fn watch(&self) {
+        let watched = self.flavours.iter().zip(self.health.iter());
+        join_all(watched.map(|(flavour, health)| self.watch_claims(*flavour, health))).await;
+    }
+
+    async fn observe(&self, key: &String, _bypass_caches: bool) -> Result<Option<Self::Observed>, Cause> {
+        let Some(observed) = lock(&self.claims).get(key).cloned() else { return Ok(None) };
+        let claim = &observed.claim;
+        let mut fates = Vec::new();
+        // For a claim that ends anyway no run has to be read.
+        let needed = !claim.ends && claim.tear_down != Some(true) && claim.retention.is_some();
+        for run in claim.runs_to_read().iter().filter(|_| needed) {
+            fates.push(self.runs.read_fate(run).await?);
+        }
+        Ok(Some((observed, fates)))
+    }
+
+    fn plan(&self, (observed, fates): &Self::Observed) -> CleanupPlan {
+        plan(&observed.claim, fates, (self.now)())
+    }
+
+    async fn execute(
+        &self,
+        key: &String,
+        (observed, fates): Self::Observed,
+        plan: CleanupPlan,
+    ) -> Result<Action, Cause> {
+        match self.clean_up(key, &observed, &fates, plan).await {
+            // There is a newer version. Until the watch has it, an immediate retry fails in the same way.
+            Err(Cause { reason: Reason::Conflict, .. }) => {
+                let newer = lock(&self.claims).get(key).is_some_and(|now| now.identity != observed.identity);
+                Ok(Action::RequeueAfter(if newer { DEBOUNCE } else { RETRY }))
+            }
+            after => after.map(Action::from),
+        }
+    }
+
+    /// The claim may be deleted meanwhile, and nothing would forget it then, nor end the watches of its runs.
+    fn forget_deleted(&self, key: &String) {
+        if !lock(&self.claims).contains_key(key) {
+            self.forget_claim(key);
+        }
+    }
+}
+
 impl CleanupController {
+    fn new(Options { client, config, instance, now }: Options, metrics: Arc<CleanupMetrics>) -> Self {
+        let health = Arc::new(watch_health(&config.flavours));
+        metrics.attach_cleanups(&health);
+        let queue = Arc::new(RequestQueue::new(SETTINGS));
+        Self {
+            runs: Runs::new(client.clone(), Arc::clone(&queue)),
+            client,
+            instance,
+            now,
+            poll: Duration::try_from(config.poll.as_signed()).unwrap_or(NET),
+            flavours: config.flavours,
+            metrics,
+            health,
+            queue,
+            claims: Mutex::default(),
+            last_remarks: Mutex::default(),
+            written_at: Mutex::default(),
+        }
+    }
+
     /// Watches the claims of one flavour. The spec tells which of them want cleanup, so not only their metadata is read; little is cached of
     /// these, and nothing of the others.
-    async fn watch(&self, flavour: Cleaned, health: &Health, sender: UnboundedSender<String>) {
+    async fn watch_claims(&self, flavour: Cleaned, health: &Health) {
         let (kind, plural) = flavour.kind();
         let key = |object: &PartialObject| {
             format!("{plural}/{}/{}", object.namespace().unwrap_or_default(), object.name_any())
@@ -184,7 +230,7 @@ impl CleanupController {
                 ObservedClaim { claim: claim.clone(), identity: identity.clone(), flavour },
             );
             if before.is_none_or(|old| old.claim != claim || old.identity.uid != identity.uid) {
-                let _ = sender.send(key.to_owned());
+                self.queue.push(key);
             }
         };
         let paged = watcher::Config::default().page_size(PAGE);
@@ -202,39 +248,13 @@ impl CleanupController {
         self.runs.watch_runs(key, &[]);
     }
 
-    /// Reconciles a claim, and returns the next action.
-    async fn reconcile(&self, key: &str) -> Action {
-        let Some(observed) = lock(&self.claims).get(key).cloned() else { return Action::AwaitChange };
-        let passed = with_timeout("clean_up", PATIENCE, self.reconcile_claim(key, &observed)).await;
-        // The claim may be deleted meanwhile, and nothing would forget it then, nor end the watches of its runs.
-        if !lock(&self.claims).contains_key(key) {
-            self.forget_claim(key);
-        }
-        match passed {
-            Ok(after) => after.into(),
-            // There is a newer version. Until the watch has it, an immediate retry fails in the same way.
-            Err(Error { reason: Reason::Conflict, .. }) => {
-                let newer = lock(&self.claims).get(key).is_some_and(|now| now.identity != observed.identity);
-                Action::RequeueAfter(if newer { DEBOUNCE } else { RETRY })
-            }
-            Err(Error { action, reason, message }) => {
-                self.metrics.runtime().failed(action, reason.as_str());
-                tracing::warn!(claim = key, error = message, "a claim could not be cleaned up");
-                Action::Failed
-            }
-        }
-    }
-
-    async fn reconcile_claim(&self, key: &str, observed: &ObservedClaim) -> Result<Option<Duration>, Cause> {
-        let ObservedClaim { claim, identity, flavour } = observed;
-        let mut fates = Vec::new();
-        // For a claim that ends anyway no run has to be read.
-        let needed = !claim.ends && claim.tear_down != Some(true) && claim.retention.is_some();
-        for run in claim.runs_to_read().iter().filter(|_| needed) {
-            fates.push(self.runs.read_fate(run).await?);
-        }
-        let now = (self.now)();
-        let mut step = plan(claim, &fates, now);
+    async fn clean_up(
+        &self,
+        key: &str,
+        ObservedClaim { claim, identity, flavour }: &ObservedClaim,
+        fates: &[Fate],
+        mut step: CleanupPlan,
+    ) -> Result<Option<Duration>, Cause> {
         self.runs.watch_runs(key, if step.follow { &claim.runs } else { &[] });
         if fates.contains(&Fate::Forbidden) {
             self.metrics.runtime().failed("read_owner", Reason::Forbidden.as_str());
@@ -252,8 +272,8 @@ impl CleanupController {
             step.remark = Some(Remark::Held);
         }
         self.emit_remark(key, identity, &step).await?;
-        let remaining =
-            step.due.map_or(NET, |at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
+        let until = |at: Timestamp| Duration::try_from(at.duration_since((self.now)())).unwrap_or_default();
+        let remaining = step.due.map_or(NET, until);
         let patience = if step.note.is_some() && !calm { RESPITE } else { self.poll };
         Ok(step.follow.then(|| remaining.min(patience)))
     }

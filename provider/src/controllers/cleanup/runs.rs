@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -16,8 +16,9 @@ use serde_json::Value;
 use testplatform_runtime::{
     error::{Cause, is_forbidden, plain_message},
     lookup,
+    request_queue::RequestQueue,
 };
-use tokio::{sync::mpsc::UnboundedSender, task::JoinSet, time::sleep};
+use tokio::{task::JoinSet, time::sleep};
 
 use super::{
     observe::{TEKTON, run_fate},
@@ -42,15 +43,15 @@ type Followed = (Vec<Run>, JoinSet<()>);
 /// Reads runs, and follows them.
 pub(super) struct Runs {
     client: Client,
-    sender: UnboundedSender<String>,
+    queue: Arc<RequestQueue<String>>,
     /// By claim: its runs, and the watches of them, which end when this is dropped.
     followed: Mutex<BTreeMap<String, Followed>>,
 }
 
 impl Runs {
-    /// `sender` gets the key of a claim when something happened to a run of it.
-    pub fn new(client: Client, sender: UnboundedSender<String>) -> Self {
-        Self { client, sender, followed: Mutex::default() }
+    /// An event about a run queues the key of its claim.
+    pub fn new(client: Client, queue: Arc<RequestQueue<String>>) -> Self {
+        Self { client, queue, followed: Mutex::default() }
     }
 
     /// Reads how a run is.
@@ -79,7 +80,7 @@ impl Runs {
         }
         let mut watches = JoinSet::new();
         for run in runs {
-            watches.spawn(watch(self.client.clone(), run.clone(), key.to_owned(), self.sender.clone()));
+            watches.spawn(watch(self.client.clone(), run.clone(), key.to_owned(), Arc::clone(&self.queue)));
         }
         followed.insert(key.to_owned(), (runs.to_vec(), watches));
     }
@@ -92,7 +93,7 @@ impl Runs {
 }
 
 /// Watches the metadata of one run, for as long as it is not dropped.
-async fn watch(client: Client, run: Run, key: String, sender: UnboundedSender<String>) {
+async fn watch(client: Client, run: Run, key: String, queue: Arc<RequestQueue<String>>) {
     let api = api(&client, &run);
     let params = WatchParams::default()
         .fields(&format!("metadata.name={}", run.name))
@@ -107,9 +108,7 @@ async fn watch(client: Client, run: Run, key: String, sender: UnboundedSender<St
                     match events.next().await {
                         // Something happened to it, also where its managed fields are nested deeper than anybody reads.
                         Some(Ok(_) | Err(kube::Error::SerdeError(_))) => {
-                            if sender.send(key.clone()).is_err() {
-                                return;
-                            }
+                            queue.push(key.clone());
                         }
                         Some(Err(error)) => break Some(error),
                         None => break None,

@@ -8,6 +8,7 @@ use std::{
 use http::{Method, Request, Response, StatusCode};
 use kube::client::Body;
 use testplatform_apis::duration::GoDuration;
+use testplatform_runtime::controller::{reconcile, reconcile_queued};
 use tokio::{sync::Semaphore, task::yield_now, time::sleep};
 
 use super::*;
@@ -48,17 +49,11 @@ fn observed_claim(version: &str) -> ObservedClaim {
 }
 
 fn controller(client: Client, observed_claim: ObservedClaim) -> CleanupController {
-    CleanupController {
-        runs: Runs::new(client.clone(), unbounded_channel().0),
-        client,
-        instance: "me".into(),
-        now: || Timestamp::UNIX_EPOCH,
-        poll: NET,
-        metrics: Arc::new(CleanupMetrics::default()),
-        claims: Mutex::new(BTreeMap::from([(KEY.to_owned(), observed_claim)])),
-        last_remarks: Mutex::default(),
-        written_at: Mutex::default(),
-    }
+    let options =
+        Options { client, config: Cleanups::default(), instance: "me".into(), now: || Timestamp::UNIX_EPOCH };
+    let controller = CleanupController::new(options, Arc::default());
+    lock(&controller.claims).insert(KEY.to_owned(), observed_claim);
+    controller
 }
 
 /// The claim, its run, and an API server that knows a newer version of it.
@@ -98,7 +93,7 @@ impl World {
             happens();
             self.answers.add_permits(1);
         };
-        tokio::join!(self.controller.reconcile(KEY), meanwhile).0
+        tokio::join!(reconcile(&self.controller, &KEY.to_owned(), false), meanwhile).0.action
     }
 }
 
@@ -127,16 +122,8 @@ async fn a_late_reconcile_repeats_at_once_only_for_a_newer_version() {
 #[tokio::test(start_paused = true)]
 async fn an_unobserved_newer_version_is_not_requested_in_a_loop() {
     let world = World::new(1);
-    let (sender, happened) = unbounded_channel();
-    sender.send(KEY.to_owned()).unwrap();
-    run_queue(
-        happened,
-        PACE,
-        world.controller.metrics.runtime(),
-        async |name: String| world.controller.reconcile(&name).await,
-        sleep(Duration::from_secs(10)),
-    )
-    .await;
+    world.controller.queue.push(KEY);
+    reconcile_queued(&world.controller, sleep(Duration::from_secs(10))).await;
     let changes = world.changes.load(Ordering::Relaxed);
     assert!((1..=2).contains(&changes), "{changes} times");
 }
@@ -162,7 +149,8 @@ async fn an_event_that_was_not_made_is_made_later_and_once() {
     let controller = controller(Client::new(service, "default"), alone);
     let mut looks = Vec::new();
     for _ in 0..3 {
-        looks.push((controller.reconcile(KEY).await == Action::Failed, tries.load(Ordering::Relaxed)));
+        let outcome = reconcile(&controller, &KEY.to_owned(), false).await;
+        looks.push((outcome.action == Action::Backoff, tries.load(Ordering::Relaxed)));
     }
     assert_eq!(looks, [(true, 1), (false, 2), (false, 2)]);
 }

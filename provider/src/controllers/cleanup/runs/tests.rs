@@ -2,15 +2,12 @@
 
 use std::{
     convert::Infallible,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use http::{Request, Response};
 use kube::client::Body;
-use tokio::sync::mpsc::unbounded_channel;
+use testplatform_runtime::request_queue::Settings;
 
 use super::*;
 use crate::controllers::cleanup::plan::{MOST_RUNS, RunKind};
@@ -43,7 +40,8 @@ fn runs() -> (Runs, Arc<AtomicUsize>) {
             Ok::<_, Infallible>(Response::new(Body::empty()))
         }
     });
-    (Runs::new(Client::new(service, "default"), unbounded_channel().0), open)
+    let queue = Arc::new(RequestQueue::new(Settings::uncached("test", 1)));
+    (Runs::new(Client::new(service, "default"), queue), open)
 }
 
 /// So many runs that own a claim.
