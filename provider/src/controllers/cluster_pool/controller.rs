@@ -11,29 +11,34 @@ use kube::{
     runtime::watcher::{self, Event},
 };
 use testplatform_runtime::{
-    error::{Cause, Error, catch_panic, plain_message},
-    reconcile::Requeue,
-    running::Running,
-    timeout::with_timeout,
+    controller::{self, Running},
+    error::{Error, plain_message},
+    metrics::RuntimeMetrics,
+    reconcile::{Action, Reconciler, Requeue},
+    request_queue::{RequestQueue, Retry, Settings},
     watch::{Health, keep_watching},
-    workqueue::{Action, Concurrency, run_queue},
 };
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
     execute::{emit, write_status},
     metrics::PoolMetrics,
     observe::{LABELS, PoolLookup, hive, observe},
-    plan::plan,
-    state::{PoolGauge, PoolProgress},
+    plan::{PoolPlan, plan},
+    state::{Key, PoolGauge, PoolProgress},
 };
 
-/// One after the other. A look lists what there is of a pool, and of many clusters at once much happens.
-const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 1, debounce: Duration::from_secs(1) };
-/// How long a look may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time limit of a reconcile.
+const RECONCILE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time between an event and its reconcile.
+const DEBOUNCE: Duration = Duration::from_secs(1);
 /// However quiet it is.
 const NET: Duration = Duration::from_mins(10);
+/// One after the other. A reconcile lists what there is of a pool, and of many clusters at once much happens.
+const SETTINGS: Settings = Settings {
+    debounce: DEBOUNCE,
+    retry: Retry { conflict: Action::Backoff, bug: Action::Backoff, ..Retry::UNCACHED },
+    ..Settings::uncached("clusterpools", 1).with_timeout("look_at_clusterpool", RECONCILE_TIMEOUT)
+};
 
 /// Options of the controller.
 #[derive(Clone)]
@@ -48,67 +53,17 @@ pub struct Options {
     pub now: fn() -> Timestamp,
 }
 
-/// Namespace and name.
-pub type Key = (String, String);
-
 /// State of the controller.
 struct PoolController {
     options: Options,
+    queue: RequestQueue<Key>,
     gauge: Arc<PoolGauge>,
     metrics: Arc<PoolMetrics>,
 }
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Arc<PoolMetrics>, stop: Running) -> Running {
-    Box::pin(run_until(options, metrics, stop))
-}
-
-async fn run_until(options: Options, metrics: Arc<PoolMetrics>, stop: Running) {
-    let gauge = Arc::new(PoolGauge::default());
-    metrics.attach_pools(&gauge);
-    let controller = PoolController { options, gauge, metrics };
-    let (sender, happened) = unbounded_channel();
-    let PoolController { options, gauge, .. } = &controller;
-    let watches = async {
-        tokio::join!(
-            watch_pools(options, &gauge.health[0], sender.clone()),
-            watch_clusters(options, &gauge.health[1], sender.clone()),
-        );
-    };
-    let looking = run_queue(
-        happened,
-        PACE,
-        controller.metrics.runtime(),
-        async |key: Key| controller.reconcile(&key).await,
-        stop,
-    );
-    tokio::select! {
-        () = watches => {}
-        () = looking => {}
-    }
-}
-
-async fn watch_pools(options: &Options, health: &Health, sender: UnboundedSender<Key>) {
-    let api: Api<DynamicObject> = Api::all_with(options.client.clone(), &hive("ClusterPool"));
-    keep_dynamic(api, health, |pool| {
-        // A namesake elsewhere concerns every pool of the name.
-        for namespace in &options.namespaces {
-            let _ = sender.send((namespace.clone(), pool.name_any()));
-        }
-    })
-    .await;
-}
-
-async fn watch_clusters(options: &Options, health: &Health, sender: UnboundedSender<Key>) {
-    let api: Api<DynamicObject> = Api::all_with(options.client.clone(), &hive("ClusterDeployment"));
-    keep_dynamic(api, health, |cluster| {
-        let label = |key| cluster.labels().get(key).cloned();
-        let pool = label(LABELS[0]).zip(label(LABELS[1]));
-        if let Some(key) = pool.filter(|(namespace, _)| options.namespaces.contains(namespace)) {
-            let _ = sender.send(key);
-        }
-    })
-    .await;
+    Box::pin(async move { controller::run(&PoolController::new(options, metrics), stop).await })
 }
 
 async fn keep_dynamic(api: Api<DynamicObject>, health: &Health, mut on: impl FnMut(&DynamicObject)) {
@@ -120,62 +75,103 @@ async fn keep_dynamic(api: Api<DynamicObject>, health: &Health, mut on: impl FnM
 }
 
 impl PoolController {
-    /// Reconciles a pool. A pool that is deleted, or not ours, waits for a change.
-    async fn reconcile(&self, key: &Key) -> Action {
-        let (namespace, name) = key;
-        let pass = Box::pin(async { self.reconcile_pool(key).await.map_err(Cause::from) });
-        match catch_panic(with_timeout("look_at_clusterpool", PATIENCE, pass)).await {
-            Ok(None) => Action::AwaitChange,
-            Ok(Some(Requeue::OnChange)) => Action::RequeueAfter(NET),
-            Ok(Some(Requeue::After(after))) => Action::RequeueAfter(after),
-            Ok(Some(Requeue::Fresh)) => Action::RequeueAfter(PACE.debounce),
-            Err(Error { action, reason, message }) => {
-                self.metrics.count_pool_reconcile("failed");
-                self.metrics.runtime().failed(action, reason.as_str());
-                tracing::warn!(namespace, clusterpool = name, error = message, "a look failed");
-                Action::Failed
-            }
-        }
+    fn new(options: Options, metrics: Arc<PoolMetrics>) -> Self {
+        let gauge = Arc::new(PoolGauge::default());
+        metrics.attach_pools(&gauge);
+        Self { options, queue: RequestQueue::new(SETTINGS), gauge, metrics }
     }
 
-    async fn reconcile_pool(&self, key: &Key) -> kube::Result<Option<Requeue>> {
+    async fn watch_pools(&self) {
+        let api: Api<DynamicObject> = Api::all_with(self.options.client.clone(), &hive("ClusterPool"));
+        keep_dynamic(api, &self.gauge.health[0], |pool| {
+            // A namesake elsewhere concerns every pool of the name.
+            for namespace in &self.options.namespaces {
+                self.queue.push((namespace.clone(), pool.name_any()));
+            }
+        })
+        .await;
+    }
+
+    async fn watch_clusters(&self) {
+        let api: Api<DynamicObject> = Api::all_with(self.options.client.clone(), &hive("ClusterDeployment"));
+        keep_dynamic(api, &self.gauge.health[1], |cluster| {
+            let label = |key| cluster.labels().get(key).cloned();
+            let pool = label(LABELS[0]).zip(label(LABELS[1]));
+            if let Some(key) = pool.filter(|(namespace, _)| self.options.namespaces.contains(namespace)) {
+                self.queue.push(key);
+            }
+        })
+        .await;
+    }
+}
+
+impl Reconciler for PoolController {
+    type Key = Key;
+    type Observed = PoolLookup;
+    /// None: the pool cannot be read.
+    type Plan = Option<PoolPlan>;
+    type Error = kube::Error;
+
+    fn queue(&self) -> &RequestQueue<Key> {
+        &self.queue
+    }
+
+    fn metrics(&self) -> &RuntimeMetrics {
+        self.metrics.runtime()
+    }
+
+    async fn watch(&self) {
+        tokio::join!(self.watch_pools(), self.watch_clusters());
+    }
+
+    async fn observe(&self, key: &Key, _bypass_caches: bool) -> kube::Result<Option<PoolLookup>> {
+        let found = observe(&self.options.client, &key.0, &key.1).await?;
+        if matches!(found, PoolLookup::Nothing) {
+            self.gauge.record(key, None);
+            return Ok(None);
+        }
+        Ok(Some(found))
+    }
+
+    fn plan(&self, found: &PoolLookup) -> Option<PoolPlan> {
+        let PoolLookup::Pool(observed) = found else { return None };
+        Some(plan(&observed.pool, &observed.clusters, (self.options.now)()))
+    }
+
+    async fn execute(&self, key: &Key, found: PoolLookup, plan: Option<PoolPlan>) -> kube::Result<Action> {
+        let (PoolLookup::Pool(observed), Some(plan)) = (found, plan) else {
+            self.gauge.record(key, Some(PoolProgress::UNREADABLE));
+            self.metrics.count_pool_reconcile("left_alone");
+            // That it goes may be missed, too, and it would be counted for ever.
+            return Ok(Action::RequeueAfter(NET));
+        };
         let Options { client, instance, now, .. } = &self.options;
         let (namespace, name) = key;
-        let observed = match observe(client, namespace, name).await? {
-            PoolLookup::Pool(observed) => observed,
-            PoolLookup::Nothing => {
-                self.gauge.record(key, None);
-                return Ok(None);
-            }
-            PoolLookup::Broken => {
-                self.gauge.record(key, Some(PoolProgress::UNREADABLE));
-                self.metrics.count_pool_reconcile("left_alone");
-                // That it goes may be missed, too, and it would be counted for ever.
-                return Ok(Some(Requeue::OnChange));
-            }
-        };
-        let now = now();
-        let step = plan(&observed.pool, &observed.clusters, now);
-        let known = step.status.as_ref().or(observed.pool.known.as_ref());
+        let known = plan.status.as_ref().or(observed.pool.known.as_ref());
         self.gauge.record(key, known.map(|known| PoolProgress::of(&observed.pool, known)));
-        if let Some(status) = &step.status {
+        if let Some(status) = &plan.status {
             write_status(client, &observed.object, status).await?;
             tracing::info!(namespace, clusterpool = name, ceiling = ?status.ceiling, "annotated");
         }
-        self.metrics.count_pool_reconcile(if step.status.is_some() { "annotated" } else { "unchanged" });
+        self.metrics.count_pool_reconcile(if plan.status.is_some() { "annotated" } else { "unchanged" });
         // After the annotation, so that a reconcile that failed before emits it once.
-        for event in &step.events {
+        for event in &plan.events {
             self.metrics.count_pool_event(&event.reason);
-            if let Err(error) = emit(client, &observed.object, event, instance, now).await {
-                tracing::warn!(
-                    namespace,
-                    clusterpool = name,
-                    error = plain_message(&error),
-                    "an event was not made"
-                );
+            if let Err(error) = emit(client, &observed.object, event, instance, now()).await {
+                let error = plain_message(&error);
+                tracing::warn!(namespace, clusterpool = name, error, "an event was not made");
             }
         }
-        Ok(Some(step.requeue))
+        Ok(match plan.requeue {
+            Requeue::OnChange => Action::RequeueAfter(NET),
+            Requeue::After(after) => Action::RequeueAfter(after),
+            Requeue::Fresh => Action::RequeueAfter(DEBOUNCE),
+        })
+    }
+
+    fn error_policy(&self, _key: &Key, error: &Error) -> Action {
+        self.metrics.count_pool_reconcile("failed");
+        self.queue.settings().retry.after(error.reason)
     }
 }
 
@@ -201,10 +197,11 @@ mod tests {
     fn controller(client: Client) -> PoolController {
         let now = || Timestamp::UNIX_EPOCH;
         let options = Options { client, namespaces: BTreeSet::new(), instance: "me".into(), now };
-        let controller =
-            PoolController { options, gauge: Arc::default(), metrics: Arc::new(PoolMetrics::default()) };
-        controller.metrics.attach_pools(&controller.gauge);
-        controller
+        PoolController::new(options, Arc::default())
+    }
+
+    async fn reconcile(controller: &PoolController) -> Action {
+        controller::reconcile(controller, &("pools".into(), "one".into()), false).await.action
     }
 
     /// A hub on which every request panics.
@@ -216,7 +213,7 @@ mod tests {
     async fn a_bug_is_a_look_that_failed() {
         let service = tower::service_fn(|request: Request<Body>| async move { answer(&request) });
         let controller = controller(Client::new(service, "default"));
-        assert_eq!(controller.reconcile(&("pools".into(), "one".into())).await, Action::Failed);
+        assert_eq!(reconcile(&controller).await, Action::Backoff);
         let told = encode_metrics(&controller.metrics);
         for line in [
             r#"clusterpool_looks_total{outcome="failed"} 1"#,
@@ -246,18 +243,17 @@ mod tests {
             async move { Ok::<_, Infallible>(answer) }
         });
         let controller = controller(Client::new(service, "default"));
-        let key = ("pools".into(), "one".into());
         let unreadable = r#"clusterpool_count{state="unreadable"} "#;
         let count = |expected: u64| {
             let told = encode_metrics(&controller.metrics);
             assert!(told.contains(&format!("{unreadable}{expected}")), "{expected}: {told}");
         };
-        assert_eq!(controller.reconcile(&key).await, Action::RequeueAfter(NET));
+        assert_eq!(reconcile(&controller).await, Action::RequeueAfter(NET));
         count(1);
         // That is not said of the pool.
-        assert_eq!(controller.reconcile(&key).await, Action::Failed);
+        assert_eq!(reconcile(&controller).await, Action::Backoff);
         count(1);
-        assert_eq!(controller.reconcile(&key).await, Action::AwaitChange);
+        assert_eq!(reconcile(&controller).await, Action::Forget);
         count(0);
     }
 }

@@ -8,7 +8,10 @@ use std::{
 use testplatform_apis::pool_report::{PoolStatus, RefreshPhase, RotationPhase};
 use testplatform_runtime::watch::Health;
 
-use super::{controller::Key, pool::Pool};
+use super::pool::Pool;
+
+/// Namespace and name.
+pub type Key = (String, String);
 
 /// State of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
