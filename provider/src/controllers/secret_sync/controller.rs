@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::join_all;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
@@ -14,28 +15,26 @@ use kube::{
     runtime::watcher,
 };
 use testplatform_apis::{
-    byoc::{HUB_SECRET_NAMES, REQUEST, SecretSyncReport},
+    byoc::{HUB_SECRET_NAMES, REQUEST, SecretCopy, SecretSyncReport},
     names::ours,
 };
 use testplatform_runtime::{
     client::Trust,
+    controller::{self, Running},
     error::{Cause, Error, Reason, is_forbidden},
     lookup,
-    running::Running,
-    timeout::with_timeout,
+    metrics::RuntimeMetrics,
+    reconcile::{Action, Reconciler},
+    request_queue::{RequestQueue, Retry, Settings},
     watch::{Health, track},
-    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
-use tokio::{
-    sync::mpsc::{UnboundedSender, unbounded_channel},
-    time::Instant,
-};
+use tokio::time::Instant;
 
 use super::{
     execute::{self, Content},
     hubs::Hubs,
     metrics::{SecretAction, SecretSyncMetrics},
-    plan::{FOREIGN, SecretState, SyncRequest, plan},
+    plan::{FOREIGN, SecretState, SyncPlan, SyncRequest, plan},
     state::{SecretSyncGauge, SecretSyncState, new_gauge},
 };
 use crate::{
@@ -44,10 +43,13 @@ use crate::{
     sparse_object::{PAGE, PartialObject},
 };
 
+/// Time limit of a reconcile.
+const RECONCILE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Requests that wait for a hub do not delay requests for another.
-const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 32, debounce: DEBOUNCE };
-/// How long a look may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const SETTINGS: Settings = Settings {
+    retry: Retry { conflict: Action::Backoff, ..Retry::UNCACHED },
+    ..Settings::uncached("secret-sync", 32).with_timeout("carry_secrets", RECONCILE_TIMEOUT)
+};
 /// However quiet it is: what somebody took away on the hub, where nothing is read, is written again within this time.
 const NET: Duration = Duration::from_mins(10);
 
@@ -73,8 +75,10 @@ struct SecretSyncController {
     hubs: Hubs,
     now: fn() -> Timestamp,
     poll: Duration,
+    flavours: Vec<Carried>,
     metrics: Arc<SecretSyncMetrics>,
     gauge: Arc<SecretSyncGauge>,
+    queue: RequestQueue<String>,
     requests: Mutex<BTreeMap<String, SyncRequest>>,
     /// By claim.
     written: Mutex<BTreeMap<String, Written>>,
@@ -84,49 +88,147 @@ struct SecretSyncController {
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Arc<SecretSyncMetrics>, stop: Running) -> Running {
-    Box::pin(run_until(options, metrics, stop))
+    Box::pin(async move {
+        let Options { client, config, trust, now } = options;
+        let (flavours, poll) = (config.flavours.clone(), config.poll);
+        let poll = Duration::try_from(poll.as_signed()).unwrap_or(NET);
+        let hubs = Hubs::new(config, trust);
+        controller::run(&SecretSyncController::new(client, hubs, flavours, poll, now, metrics), stop).await;
+    })
 }
 
-async fn run_until(options: Options, metrics: Arc<SecretSyncMetrics>, stop: Running) {
-    let Options { client, config, trust, now } = options;
-    let flavours = config.flavours.clone();
-    let states = Arc::new(new_gauge(&flavours));
-    metrics.attach_carries(&states);
-    let controller = SecretSyncController {
-        client,
-        now,
-        gauge: states,
-        poll: Duration::try_from(config.poll.as_signed()).unwrap_or(NET),
-        hubs: Hubs::new(config, trust),
-        metrics,
-        requests: Mutex::default(),
-        written: Mutex::default(),
-        shut: Mutex::default(),
-    };
-    let (sender, happened) = unbounded_channel();
-    let watches = futures_util::future::join_all(
-        flavours
-            .iter()
-            .zip(&controller.gauge.health)
-            .map(|(flavour, health)| controller.watch_composites(*flavour, health, sender.clone())),
-    );
-    let looking = run_queue(
-        happened,
-        PACE,
-        controller.metrics.runtime(),
-        async |name: String| controller.reconcile(&name).await,
-        stop,
-    );
-    tokio::select! {
-        _ = watches => {}
-        () = looking => {}
+/// A claim and its namespace on the hub.
+enum ObservedSync {
+    /// There is nothing to sync: the state of the claim, and the next action.
+    Unmade(SecretSyncState, Action),
+    /// The cluster is gone, and its copies may be left on this hub, in this namespace.
+    Over(Client, String),
+    /// The hub requests what the claim does not bring: why, and whether copies were reported.
+    Invalid { on_hub: RequestMap, why: String, carried: bool },
+    /// Secrets and their copies.
+    Copies(Box<ObservedCopies>),
+}
+
+/// The ConfigMap on the hub that requests copies.
+struct RequestMap {
+    maps: Api<ConfigMap>,
+    map: ConfigMap,
+}
+
+struct ObservedCopies {
+    hub: Client,
+    namespace: String,
+    on_hub: RequestMap,
+    parcels: Vec<SecretCopy>,
+    /// By field.
+    found: BTreeMap<String, SecretState>,
+    contents: BTreeMap<String, Content>,
+    written: Written,
+    before: Option<SecretSyncReport>,
+}
+
+impl Reconciler for SecretSyncController {
+    type Key = String;
+    type Observed = ObservedSync;
+    /// None: no copies are planned.
+    type Plan = Option<SyncPlan>;
+    type Error = Cause;
+
+    fn queue(&self) -> &RequestQueue<String> {
+        &self.queue
+    }
+
+    fn metrics(&self) -> &RuntimeMetrics {
+        self.metrics.runtime()
+    }
+
+    async fn watch(&self) {
+        let watched = self.flavours.iter().zip(&self.gauge.health);
+        join_all(watched.map(|(flavour, health)| self.watch_composites(*flavour, health))).await;
+    }
+
+    async fn observe(&self, key: &String, _bypass_caches: bool) -> Result<Option<ObservedSync>, Cause> {
+        let Some(order) = self.lock_requests().get(key).cloned() else { return Ok(None) };
+        self.observe_claim(key, &order).await.map(Some)
+    }
+
+    fn plan(&self, observed: &ObservedSync) -> Option<SyncPlan> {
+        let ObservedSync::Copies(copies) = observed else { return None };
+        Some(plan(&copies.parcels, &copies.found, &copies.written.1, copies.before.as_ref()))
+    }
+
+    async fn execute(
+        &self,
+        key: &String,
+        observed: ObservedSync,
+        plan: Option<SyncPlan>,
+    ) -> Result<Action, Cause> {
+        let (state, action) = match (observed, plan) {
+            (ObservedSync::Unmade(state, action), _) => (state, action),
+            (ObservedSync::Over(hub, namespace), _) => {
+                self.remove_copies(key, &hub, &namespace).await?;
+                (SecretSyncState::Removed, Action::AwaitChange)
+            }
+            (ObservedSync::Invalid { on_hub, why, carried }, _) => {
+                let refused = Some(why.clone());
+                let report = SecretSyncReport { carried, refused, ..SecretSyncReport::default() };
+                write_report(&on_hub, key, &report).await?;
+                return Err(Cause::new(Reason::Foreign, why));
+            }
+            (ObservedSync::Copies(copies), Some(plan)) => {
+                let state = plan.sync_state();
+                self.write_copies(key, *copies, plan).await?;
+                (state, Action::RequeueAfter(self.poll))
+            }
+            (ObservedSync::Copies(_), None) => return Ok(Action::AwaitChange),
+        };
+        self.metrics.count_sync(state, (self.now)());
+        self.record_state(key, state);
+        Ok(action)
+    }
+
+    fn forget_deleted(&self, key: &String) {
+        if !self.lock_requests().contains_key(key) {
+            self.forget_claim(key);
+        }
+    }
+
+    fn error_policy(&self, key: &String, error: &Error) -> Action {
+        self.metrics.count_failed_sync(error.reason);
+        self.record_state(key, SecretSyncState::Failing);
+        self.queue.settings().retry.after(error.reason)
     }
 }
 
 impl SecretSyncController {
+    fn new(
+        client: Client,
+        hubs: Hubs,
+        flavours: Vec<Carried>,
+        poll: Duration,
+        now: fn() -> Timestamp,
+        metrics: Arc<SecretSyncMetrics>,
+    ) -> Self {
+        let gauge = Arc::new(new_gauge(&flavours));
+        metrics.attach_carries(&gauge);
+        Self {
+            client,
+            hubs,
+            now,
+            poll,
+            flavours,
+            metrics,
+            gauge,
+            queue: RequestQueue::new(SETTINGS),
+            requests: Mutex::default(),
+            written: Mutex::default(),
+            shut: Mutex::default(),
+        }
+    }
+
     /// Composites of one flavour. Which of them bring credentials is in their spec, so it is not their metadata alone that is read; what does not
     /// matter of them is forgotten at once.
-    async fn watch_composites(&self, flavour: Carried, health: &Health, sender: UnboundedSender<String>) {
+    async fn watch_composites(&self, flavour: Carried, health: &Health) {
         let (kind, plural) = flavour.kind();
         let kind = GroupVersionKind::gvk("ci.openshift.org", "v1alpha1", kind);
         let api: Api<PartialObject> =
@@ -144,7 +246,7 @@ impl SecretSyncController {
                 None => self.lock_requests().remove(key).inspect(|_| self.gauge.record(key, None)).is_some(),
             };
             if changed {
-                let _ = sender.send(key.to_owned());
+                self.queue.push(key);
             }
         };
         let paged = watcher::Config::default().page_size(PAGE);
@@ -159,45 +261,15 @@ impl SecretSyncController {
         self.shut.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
-    /// Reconciles a claim, and returns the next action.
-    async fn reconcile(&self, key: &str) -> Action {
-        let Some(order) = self.lock_requests().get(key).cloned() else { return Action::AwaitChange };
-        let (standing, next) =
-            match with_timeout("carry_secrets", PATIENCE, self.reconcile_claim(key, &order)).await {
-                Ok((standing, next)) => {
-                    self.metrics.count_sync(standing, (self.now)());
-                    (standing, next)
-                }
-                Err(Error { action, reason, message }) => {
-                    self.metrics.runtime().failed(action, reason.as_str());
-                    self.metrics.count_failed_sync(reason);
-                    tracing::warn!(claim = key, error = message, "Secrets could not be carried");
-                    (SecretSyncState::Failing, Action::Failed)
-                }
-            };
-        // The object may be deleted meanwhile, and nothing would forget it then.
-        if self.lock_requests().contains_key(key) {
-            self.gauge.record(key, Some(standing));
-        } else {
-            self.forget_claim(key);
-        }
-        next
-    }
-
-    /// Syncs one claim; returns its state and the next action.
-    async fn reconcile_claim(
-        &self,
-        key: &str,
-        order: &SyncRequest,
-    ) -> Result<(SecretSyncState, Action), Cause> {
+    async fn observe_claim(&self, key: &str, order: &SyncRequest) -> Result<ObservedSync, Cause> {
         // Nothing is watched on the hub, and what is missing there may be missing for days.
-        let unmade = if order.over {
+        let (state, later) = if order.over {
             (SecretSyncState::Removed, Action::AwaitChange)
         } else {
             (SecretSyncState::Waiting, Action::Backoff)
         };
         let (Some(hub), Some(namespace)) = (&order.hub, &order.namespace) else {
-            return Ok((unmade.0, Action::AwaitChange));
+            return Ok(ObservedSync::Unmade(state, Action::AwaitChange));
         };
         let client = self.hubs.client(hub).await?;
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
@@ -206,9 +278,9 @@ impl SecretSyncController {
         let map = match found {
             Ok(Some(map)) => map,
             // Not created yet, or deleted for good.
-            Ok(None) => return Ok(unmade),
+            Ok(None) => return Ok(ObservedSync::Unmade(state, later)),
             // We have no permission yet, or not any more.
-            Err(error) if is_forbidden(&error) => return Ok(unmade),
+            Err(error) if is_forbidden(&error) => return Ok(ObservedSync::Unmade(state, later)),
             Err(error) => return Err(Cause::from(error).at("the hub")),
         };
         let data = map.data.clone().unwrap_or_default();
@@ -216,30 +288,20 @@ impl SecretSyncController {
             return Err(Cause::new(Reason::Foreign, FOREIGN));
         }
         if order.over {
-            for name in HUB_SECRET_NAMES {
-                if execute::remove_copy(&client, namespace, name).await? {
-                    self.metrics.count_secret_action(SecretAction::Removed);
-                }
-            }
-            tracing::info!(claim = key, "removed the Secrets of a cluster that is gone");
-            self.lock_written().remove(key);
-            return Ok((SecretSyncState::Removed, Action::AwaitChange));
+            return Ok(ObservedSync::Over(client, namespace.clone()));
         }
         let note = map.metadata.annotations.as_ref().and_then(|notes| notes.get(ours::BYOC_REPORT));
         let before = note.and_then(|note| SecretSyncReport::from_annotation(note));
+        let on_hub = RequestMap { maps, map };
         let parcels = match order.requested_copies(&data) {
             Ok(parcels) => parcels,
             Err(why) => {
                 let carried = before.is_some_and(|before| before.carried);
-                let report =
-                    SecretSyncReport { carried, refused: Some(why.clone()), ..SecretSyncReport::default() };
-                write_report(&maps, &map, key, &report).await?;
-                return Err(Cause::new(Reason::Foreign, why));
+                return Ok(ObservedSync::Invalid { on_hub, why, carried });
             }
         };
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &order.tenant);
-        let (mut found, mut contents) =
-            (BTreeMap::<String, SecretState>::new(), BTreeMap::<String, Content>::new());
+        let (mut found, mut contents) = (BTreeMap::new(), BTreeMap::new());
         for parcel in &parcels {
             let (state, content) = execute::read_secret(&secrets, parcel).await?;
             found.insert(parcel.field.clone(), state);
@@ -247,20 +309,44 @@ impl SecretSyncController {
         }
         let remembered = self.lock_written().get(key).filter(|(at, _)| at.elapsed() < NET).cloned();
         // Another process may have begun: without a report nothing was written into this very namespace.
-        let (at, mut written) =
+        let written =
             remembered.filter(|_| before.is_some()).unwrap_or_else(|| (Instant::now(), BTreeMap::new()));
-        let step = plan(&parcels, &found, &written, before.as_ref());
-        for parcel in parcels.iter().filter(|parcel| step.write.contains(&parcel.field)) {
+        let namespace = namespace.clone();
+        let copies =
+            ObservedCopies { hub: client, namespace, on_hub, parcels, found, contents, written, before };
+        Ok(ObservedSync::Copies(Box::new(copies)))
+    }
+
+    async fn remove_copies(&self, key: &str, hub: &Client, namespace: &str) -> Result<(), Cause> {
+        for name in HUB_SECRET_NAMES {
+            if execute::remove_copy(hub, namespace, name).await? {
+                self.metrics.count_secret_action(SecretAction::Removed);
+            }
+        }
+        tracing::info!(claim = key, "removed the Secrets of a cluster that is gone");
+        self.lock_written().remove(key);
+        Ok(())
+    }
+
+    async fn write_copies(&self, key: &str, copies: ObservedCopies, plan: SyncPlan) -> Result<(), Cause> {
+        let ObservedCopies { hub, namespace, on_hub, parcels, found, mut contents, .. } = copies;
+        let (at, mut written) = copies.written;
+        for parcel in parcels.iter().filter(|parcel| plan.write.contains(&parcel.field)) {
             let content = contents.remove(&parcel.field).unwrap_or_default();
-            execute::write_copy(&client, namespace, &parcel.to, content).await?;
+            execute::write_copy(&hub, &namespace, &parcel.to, content).await?;
             self.metrics.count_secret_action(SecretAction::Written);
             if let Some(SecretState::Whole(revision)) = found.get(&parcel.field) {
                 written.insert(parcel.field.clone(), revision.clone());
             }
         }
         self.lock_written().insert(key.to_owned(), (at, written));
-        write_report(&maps, &map, key, &step.report).await?;
-        Ok((step.sync_state(), Action::RequeueAfter(self.poll)))
+        write_report(&on_hub, key, &plan.report).await
+    }
+
+    fn record_state(&self, key: &str, state: SecretSyncState) {
+        if self.lock_requests().contains_key(key) {
+            self.gauge.record(key, Some(state));
+        }
     }
 
     /// Logs once per claim and change that a hub denies access: it resolves itself when the claim's Objects are created, and otherwise needs
@@ -289,8 +375,7 @@ impl SecretSyncController {
 
 /// Writes what the claim is to know, if it is not known yet.
 async fn write_report(
-    maps: &Api<ConfigMap>,
-    map: &ConfigMap,
+    RequestMap { maps, map }: &RequestMap,
     key: &str,
     report: &SecretSyncReport,
 ) -> Result<(), Cause> {
@@ -333,18 +418,10 @@ mod tests {
             brings: vec![],
             over: false,
         };
-        let controller = SecretSyncController {
-            client,
-            hubs: Hubs::one(HUB, hub),
-            now: || Timestamp::UNIX_EPOCH,
-            poll: NET,
-            metrics: Arc::new(SecretSyncMetrics::default()),
-            gauge: Arc::new(new_gauge(&[Carried::Claims])),
-            requests: Mutex::new(BTreeMap::from([(KEY.to_owned(), order)])),
-            written: Mutex::default(),
-            shut: Mutex::default(),
-        };
-        controller.metrics.attach_carries(&controller.gauge);
+        let (hubs, now) = (Hubs::one(HUB, hub), || Timestamp::UNIX_EPOCH);
+        let controller =
+            SecretSyncController::new(client, hubs, vec![Carried::Claims], NET, now, Arc::default());
+        controller.lock_requests().insert(KEY.to_owned(), order);
         controller
     }
 
@@ -368,17 +445,8 @@ mod tests {
             });
             let hub = Client::new(service, "default");
             let controller = controller(hub.clone(), hub);
-            let (sender, happened) = unbounded_channel();
-            sender.send(KEY.to_owned()).unwrap();
-            let stop = sleep(Duration::from_secs(130));
-            run_queue(
-                happened,
-                PACE,
-                controller.metrics.runtime(),
-                async |name: String| controller.reconcile(&name).await,
-                stop,
-            )
-            .await;
+            controller.queue.push(KEY);
+            controller::reconcile_queued(&controller, sleep(Duration::from_secs(130))).await;
             assert_eq!(*asked.lock().unwrap(), [0, 5, 15, 35, 65, 95, 125], "{code}");
             let told = encode_metrics(&controller.metrics);
             for line in [r#"carry_count{state="waiting"} 1"#, r#"carry_looks_total{outcome="failing"} 0"#] {
