@@ -1,7 +1,7 @@
 //! Controller of bundle requests: maps events to requests, and reconciles each.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -15,17 +15,16 @@ use kube::{
 };
 use testplatform_apis::bundle::{BundleProgress, BundleReport, CLUSTER, REPORT};
 use testplatform_runtime::{
+    controller::{self, Running},
     error::{Cause, Error, Reason},
     lookup,
-    running::Running,
+    metrics::RuntimeMetrics,
+    reconcile::{Action, Reconciler},
+    request_queue::{RequestQueue, Settings},
     timeout::with_timeout,
     watch::{Health, keep_watching},
-    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
-use tokio::{
-    sync::mpsc::{UnboundedSender, unbounded_channel},
-    time::Instant,
-};
+use tokio::time::Instant;
 
 use super::{
     metrics::{BundleMetrics, BundleOutcome},
@@ -49,7 +48,7 @@ use crate::{
 };
 
 /// Requests that wait for a cluster do not delay requests for another.
-const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 16, debounce: DEBOUNCE };
+const SETTINGS: Settings = Settings::uncached("bundles", 16);
 /// Time until a report that could not be copied is copied again.
 const COPY_RETRY: Duration = Duration::from_secs(30);
 /// How long a look in a cluster may go on beginning calls.
@@ -78,7 +77,9 @@ struct BundleController {
     now: fn() -> Timestamp,
     metrics: Arc<BundleMetrics>,
     teller: EventPublisher,
+    namespaces: BTreeSet<String>,
     gauge: Arc<BundleGauge>,
+    queue: RequestQueue<String>,
     requests: RequestWatch,
     /// The Secret that is published for the cluster of an order.
     secrets: Mutex<BTreeMap<String, String>>,
@@ -90,62 +91,141 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Arc<BundleMetrics>, stop: Running) -> Running {
-    Box::pin(run_until(options, metrics, stop))
+    Box::pin(async move { controller::run(&BundleController::new(options, metrics), stop).await })
 }
 
-async fn run_until(options: Options, metrics: Arc<BundleMetrics>, stop: Running) {
-    let Options { client, config, patience, instance, now } = options;
-    let namespaces = config.namespaces();
-    let states = Arc::new(new_gauge(namespaces.len()));
-    metrics.attach_bundles(&states);
-    let vault = CredentialsNamespace::new(client.clone(), &config.credentials_namespace);
-    let controller = BundleController {
-        client: client.clone(),
-        observer: RequestObserver { credentials_namespace: vault, config, request_timeout: patience },
-        patience,
-        now,
-        teller: EventPublisher { client, patience, instance, metrics: metrics.runtime().clone() },
-        metrics,
-        gauge: Arc::clone(&states),
-        requests: RequestWatch::new(REQUEST_KEYS),
-        secrets: Mutex::default(),
-    };
-    let (sender, happened) = unbounded_channel();
-    let Some((published, watches)) = states.health.split_first() else { return };
-    let orders = namespaces
-        .iter()
-        .zip(watches)
-        .map(|(namespace, health)| controller.watch_requests(namespace, health, sender.clone()));
-    let watching = async { tokio::join!(join_all(orders), controller.watch_published(published, &sender)) };
-    let looking = run_queue(
-        happened,
-        PACE,
-        controller.metrics.runtime(),
-        async |key: String| controller.reconcile(&key).await,
-        stop,
-    );
-    tokio::select! {
-        _ = watching => {}
-        () = looking => {}
+/// A request, and its cluster.
+struct ObservedBundles {
+    maps: Api<ConfigMap>,
+    stored: ConfigMap,
+    map: BundleRequest,
+    access: ClusterAccess,
+    object: Option<(Api<Cluster>, Cluster)>,
+}
+
+impl Reconciler for BundleController {
+    type Key = String;
+    type Observed = ObservedBundles;
+    type Plan = BundlePlan;
+    type Error = Error;
+
+    fn queue(&self) -> &RequestQueue<String> {
+        &self.queue
+    }
+
+    fn metrics(&self) -> &RuntimeMetrics {
+        self.metrics.runtime()
+    }
+
+    async fn watch(&self) {
+        let Some((published, watches)) = self.gauge.health.split_first() else { return };
+        let orders = self.namespaces.iter().zip(watches);
+        let orders = orders.map(|(namespace, health)| {
+            let client = self.client.clone();
+            self.requests.watch(client, namespace, health, &self.queue, |key| self.forget_request(key))
+        });
+        tokio::join!(join_all(orders), self.watch_published(published));
+    }
+
+    async fn observe(&self, key: &String, _bypass_caches: bool) -> Result<Option<ObservedBundles>, Error> {
+        if !self.requests.contains(key) {
+            return Ok(None);
+        }
+        let (namespace, name) = key.split_once('/').unwrap_or_default();
+        let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
+        let get = async { lookup::get_opt(&maps, name).await.map_err(Cause::from) };
+        let Some(stored) = with_timeout("get_bundles", self.patience, get).await? else { return Ok(None) };
+        let map = BundleRequest::from_config_map(&stored);
+        let ObservedCluster { access, object } = self.observe_cluster(key, namespace, &map).await?;
+        Ok(Some(ObservedBundles { maps, stored, map, access, object }))
+    }
+
+    fn plan(&self, observed: &ObservedBundles) -> BundlePlan {
+        plan(&observed.map, &observed.access, None, (self.now)())
+    }
+
+    async fn execute(
+        &self,
+        key: &String,
+        observed: ObservedBundles,
+        mut step: BundlePlan,
+    ) -> Result<Action, Error> {
+        let ObservedBundles { maps, stored, map, access, object } = observed;
+        if let BundlePlan::Apply(work) = step {
+            let progress = self.apply_planned(&map, &access, work).await;
+            step = plan(&map, &access, Some(&progress), (self.now)());
+        }
+        let cluster = map.cluster.as_deref();
+        let after = match step {
+            BundlePlan::Apply(_) | BundlePlan::AwaitChange => {
+                self.record_state(key, map.report.state);
+                self.copy_report(key, &map.report, cluster, object).await
+            }
+            BundlePlan::RequeueAfter(after) => {
+                self.record_state(key, map.report.state);
+                let retry = self.copy_report(key, &map.report, cluster, object).await;
+                Some(retry.map_or(after, |retry| retry.min(after)))
+            }
+            BundlePlan::WriteStatus(note, after) => {
+                let annotation = note.cluster.as_deref().map(|uid| (CLUSTER, uid.into()));
+                let written =
+                    REQUEST_KEYS.write(&maps, &stored, &note.report, annotation, note.add_finalizer);
+                with_timeout("write_bundles", self.patience, written).await?;
+                self.record_state(key, note.report.state);
+                self.emit_changes(key, &stored, &map.report, &note).await;
+                let retry =
+                    self.copy_report(key, &note.report, note.cluster.as_deref().or(cluster), object).await;
+                Some(retry.map_or(after, |retry| retry.min(after)))
+            }
+            BundlePlan::Release(how) => {
+                with_timeout("release_bundles", self.patience, REQUEST_KEYS.release(&maps, &stored)).await?;
+                self.record_release(key, &stored, &map.report, how).await;
+                None
+            }
+        };
+        Ok(after.into())
+    }
+
+    /// The object may be deleted meanwhile, and nothing would forget it then.
+    fn forget_deleted(&self, key: &String) {
+        if !self.requests.contains(key) {
+            self.forget_request(key);
+        }
     }
 }
 
 impl BundleController {
-    async fn watch_requests(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
-        let client = self.client.clone();
-        self.requests.watch(client, namespace, health, sender, |key| self.forget_request(key)).await;
+    fn new(options: Options, metrics: Arc<BundleMetrics>) -> Self {
+        let Options { client, config, patience, instance, now } = options;
+        let namespaces = config.namespaces();
+        let gauge = Arc::new(new_gauge(namespaces.len()));
+        metrics.attach_bundles(&gauge);
+        let vault = CredentialsNamespace::new(client.clone(), &config.credentials_namespace);
+        let teller =
+            EventPublisher { client: client.clone(), patience, instance, metrics: metrics.runtime().clone() };
+        Self {
+            client,
+            observer: RequestObserver { credentials_namespace: vault, config, request_timeout: patience },
+            patience,
+            now,
+            metrics,
+            teller,
+            namespaces,
+            gauge,
+            queue: RequestQueue::new(SETTINGS),
+            requests: RequestWatch::new(REQUEST_KEYS),
+            secrets: Mutex::default(),
+        }
     }
 
     /// Watches published Secrets: a request may wait for one.
-    async fn watch_published(&self, health: &Health, sender: &UnboundedSender<String>) {
+    async fn watch_published(&self, health: &Health) {
         let secrets = self.observer.credentials_namespace.secrets_metadata();
         keep_watching(secrets, watcher::Config::default(), health, |event| {
             if let Event::Apply(secret) = event {
                 let name = secret.name_any();
-                for (key, waits_for) in lock(&self.secrets).iter() {
-                    if *waits_for == name {
-                        let _ = sender.send(key.clone());
-                    }
+                for (key, _) in lock(&self.secrets).iter().filter(|(_, waits_for)| **waits_for == name) {
+                    self.queue.push(key.as_str());
                 }
             }
         })
@@ -157,90 +237,31 @@ impl BundleController {
         self.gauge.record(key, None);
     }
 
-    /// Reconciles a request, and returns the next action.
-    async fn reconcile(&self, key: &str) -> Action {
-        if !self.requests.contains(key) {
-            return Action::AwaitChange;
-        }
-        let passed = self.reconcile_request(key).await;
-        // The object may be deleted meanwhile, and nothing would forget it then.
-        if !self.requests.contains(key) {
-            self.forget_request(key);
-        }
-        match passed {
-            Ok(after) => after.into(),
-            // It is not as it was when it was read.
-            Err(Error { reason: Reason::Conflict, .. }) => Action::RequeueAfter(DEBOUNCE),
-            Err(Error { action, reason, message }) => {
-                self.metrics.runtime().failed(action, reason.as_str());
-                tracing::warn!(order = key, action, error = message, "bundles could not be looked after");
-                Action::Failed
-            }
+    fn record_state(&self, key: &str, state: Option<BundleProgress>) {
+        if self.requests.contains(key) {
+            self.gauge.record(key, Some(state.into()));
         }
     }
 
-    async fn reconcile_request(&self, key: &str) -> Result<Option<Duration>, Error> {
-        let (namespace, name) = key.split_once('/').unwrap_or_default();
-        let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
-        let get = async { lookup::get_opt(&maps, name).await.map_err(Cause::from) };
-        let Some(stored) = with_timeout("get_bundles", self.patience, get).await? else { return Ok(None) };
-        let map = BundleRequest::from_config_map(&stored);
-        let ObservedCluster { access, object } = match &map.order {
-            Ok(order) => {
-                self.waits_for(key, order.cluster.name.as_str());
-                match self.observer.observe_cluster(namespace, order).await {
-                    // Even with an unreadable cluster, the finalizer holds the request no longer than the time of its pre-delete bundles.
-                    Err(Error { action, reason, message }) if is_overdue(&map, (self.now)()) => {
-                        self.metrics.runtime().failed(action, reason.as_str());
-                        tracing::warn!(
-                            order = key,
-                            action,
-                            error = message,
-                            "let go without a look at its cluster"
-                        );
-                        let why = "the hub does not let the cluster be looked at";
-                        ObservedCluster::without_object(ClusterAccess::Unreachable(why))
-                    }
-                    access => access?,
-                }
-            }
-            Err(_) => ObservedCluster::without_object(ClusterAccess::Unknown),
+    async fn observe_cluster(
+        &self,
+        key: &str,
+        namespace: &str,
+        map: &BundleRequest,
+    ) -> Result<ObservedCluster, Error> {
+        let Ok(order) = &map.order else {
+            return Ok(ObservedCluster::without_object(ClusterAccess::Unknown));
         };
-        let mut step = plan(&map, &access, None, (self.now)());
-        if let BundlePlan::Apply(work) = step {
-            let progress = self.apply_planned(&map, &access, work).await;
-            step = plan(&map, &access, Some(&progress), (self.now)());
-        }
-        let record_state = |state: Option<BundleProgress>| {
-            if self.requests.contains(key) {
-                self.gauge.record(key, Some(state.into()));
+        self.waits_for(key, order.cluster.name.as_str());
+        match self.observer.observe_cluster(namespace, order).await {
+            // Even with an unreadable cluster, the finalizer holds the request no longer than the time of its pre-delete bundles.
+            Err(Error { action, reason, message }) if is_overdue(map, (self.now)()) => {
+                self.metrics.runtime().failed(action, reason.as_str());
+                tracing::warn!(order = key, action, error = message, "let go without a look at its cluster");
+                let why = "the hub does not let the cluster be looked at";
+                Ok(ObservedCluster::without_object(ClusterAccess::Unreachable(why)))
             }
-        };
-        match step {
-            BundlePlan::Apply(_) | BundlePlan::AwaitChange => {
-                record_state(map.report.state);
-                Ok(self.copy_report(key, &map.report, map.cluster.as_deref(), object).await)
-            }
-            BundlePlan::RequeueAfter(after) => {
-                record_state(map.report.state);
-                let retry = self.copy_report(key, &map.report, map.cluster.as_deref(), object).await;
-                Ok(Some(retry.map_or(after, |retry| retry.min(after))))
-            }
-            BundlePlan::WriteStatus(note, after) => {
-                let cluster = note.cluster.as_deref().map(|uid| (CLUSTER, uid.into()));
-                let written = REQUEST_KEYS.write(&maps, &stored, &note.report, cluster, note.add_finalizer);
-                with_timeout("write_bundles", self.patience, written).await?;
-                record_state(note.report.state);
-                self.emit_changes(key, &stored, &map.report, &note).await;
-                let cluster = note.cluster.as_deref().or(map.cluster.as_deref());
-                let retry = self.copy_report(key, &note.report, cluster, object).await;
-                Ok(Some(retry.map_or(after, |retry| retry.min(after))))
-            }
-            BundlePlan::Release(how) => {
-                with_timeout("release_bundles", self.patience, REQUEST_KEYS.release(&maps, &stored)).await?;
-                self.record_release(key, &stored, &map.report, how).await;
-                Ok(None)
-            }
+            access => access,
         }
     }
 

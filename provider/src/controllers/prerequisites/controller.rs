@@ -13,18 +13,16 @@ use testplatform_apis::{
     template::Backend,
 };
 use testplatform_runtime::{
+    controller::{self, Running},
     error::{Cause, Error, Reason},
     event::Event,
     lookup,
-    running::Running,
+    metrics::RuntimeMetrics,
+    reconcile::{Action, Reconciler},
+    request_queue::{RequestQueue, Settings},
     timeout::with_timeout,
-    watch::Health,
-    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
-use tokio::{
-    sync::mpsc::{UnboundedSender, unbounded_channel},
-    time::Instant,
-};
+use tokio::time::Instant;
 
 use super::{
     hub::OnHub,
@@ -47,7 +45,7 @@ use crate::{
 };
 
 /// A request that waits for admission does not delay others.
-const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 16, debounce: DEBOUNCE };
+const SETTINGS: Settings = Settings::uncached("prerequisites", 16);
 /// How long a look may go on beginning calls.
 const LOOK: Duration = Duration::from_mins(1);
 
@@ -76,82 +74,55 @@ struct PrerequisiteController {
     metrics: Arc<PrerequisiteMetrics>,
     teller: EventPublisher,
     gauge: Arc<PrerequisiteGauge>,
+    queue: RequestQueue<String>,
     requests: RequestWatch,
 }
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Arc<PrerequisiteMetrics>, stop: Running) -> Running {
-    Box::pin(run_until(options, metrics, stop))
+    Box::pin(async move { controller::run(&PrerequisiteController::new(options, metrics), stop).await })
 }
 
-async fn run_until(options: Options, metrics: Arc<PrerequisiteMetrics>, stop: Running) {
-    let Options { client, config, patience, instance, now } = options;
-    let namespaces = config.prerequisite_namespaces();
-    let states = Arc::new(new_gauge(namespaces.len()));
-    metrics.attach_prerequisites(&states);
-    let controller = PrerequisiteController {
-        client: client.clone(),
-        allowed: config.prerequisites.allowed(),
-        config,
-        patience,
-        now,
-        teller: EventPublisher {
-            client: client.clone(),
-            patience,
-            instance,
-            metrics: metrics.runtime().clone(),
-        },
-        metrics,
-        gauge: Arc::clone(&states),
-        requests: RequestWatch::new(MARKS),
-    };
-    let (sender, happened) = unbounded_channel();
-    let watching = namespaces
-        .iter()
-        .zip(&states.health)
-        .map(|(namespace, health)| controller.watch(namespace, health, sender.clone()));
-    let looking = run_queue(
-        happened,
-        PACE,
-        controller.metrics.runtime(),
-        async |key: String| controller.reconcile(&key).await,
-        stop,
-    );
-    tokio::select! {
-        _ = join_all(watching) => {}
-        () = looking => {}
+/// A request, and its cluster.
+struct ObservedPrerequisites {
+    maps: Api<ConfigMap>,
+    stored: ConfigMap,
+    map: PrerequisiteRequest,
+    presence: ClusterPresence,
+}
+
+impl Reconciler for PrerequisiteController {
+    type Key = String;
+    type Observed = ObservedPrerequisites;
+    type Plan = PrerequisitePlan;
+    type Error = Error;
+
+    fn queue(&self) -> &RequestQueue<String> {
+        &self.queue
     }
-}
 
-impl PrerequisiteController {
-    async fn watch(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
+    fn metrics(&self) -> &RuntimeMetrics {
+        self.metrics.runtime()
+    }
+
+    async fn watch(&self) {
+        let namespaces = self.config.prerequisite_namespaces();
+        let watched = namespaces.iter().zip(&self.gauge.health);
         let on_delete = |key: &str| self.gauge.record(key, None);
-        self.requests.watch(self.client.clone(), namespace, health, sender, on_delete).await;
+        let watches = watched.map(|(namespace, health)| {
+            self.requests.watch(self.client.clone(), namespace, health, &self.queue, on_delete)
+        });
+        join_all(watches).await;
     }
 
-    /// Reconciles a request, and returns the next action.
-    async fn reconcile(&self, key: &str) -> Action {
+    async fn observe(
+        &self,
+        key: &String,
+        _bypass_caches: bool,
+    ) -> Result<Option<ObservedPrerequisites>, Error> {
         if !self.requests.contains(key) {
-            return Action::AwaitChange;
+            return Ok(None);
         }
-        match self.reconcile_request(key).await {
-            Ok(after) => after.into(),
-            // It is not as it was when it was read.
-            Err(Error { reason: Reason::Conflict, .. }) => Action::RequeueAfter(DEBOUNCE),
-            Err(Error { action, reason, message }) => {
-                self.metrics.runtime().failed(action, reason.as_str());
-                tracing::warn!(
-                    order = key,
-                    action,
-                    error = message,
-                    "prerequisites could not be looked after"
-                );
-                Action::Failed
-            }
-        }
-    }
-
-    async fn reconcile_request(&self, key: &str) -> Result<Option<Duration>, Error> {
         let (namespace, name) = key.split_once('/').unwrap_or_default();
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
         let get = async { lookup::get_opt(&maps, name).await.map_err(Cause::from) };
@@ -160,7 +131,20 @@ impl PrerequisiteController {
         };
         let map = PrerequisiteRequest::read(&stored);
         let presence = self.cluster_presence(&map).await?;
-        let mut step = plan(&map, presence, None, (self.now)());
+        Ok(Some(ObservedPrerequisites { maps, stored, map, presence }))
+    }
+
+    fn plan(&self, observed: &ObservedPrerequisites) -> PrerequisitePlan {
+        plan(&observed.map, observed.presence, None, (self.now)())
+    }
+
+    async fn execute(
+        &self,
+        key: &String,
+        observed: ObservedPrerequisites,
+        mut step: PrerequisitePlan,
+    ) -> Result<Action, Error> {
+        let ObservedPrerequisites { maps, stored, map, presence } = observed;
         if let Some(result) = self.execute_step(key, &map, &step).await {
             step = plan(&map, presence, Some(&result), (self.now)());
         }
@@ -184,13 +168,35 @@ impl PrerequisiteController {
                 with_timeout("release_prerequisites", self.patience, MARKS.release(&maps, &stored)).await?;
                 self.record_release(key, &stored, how).await;
                 self.gauge.record(key, None);
-                return Ok(None);
+                return Ok(Action::AwaitChange);
             }
         };
         if self.requests.contains(key) {
             self.gauge.record(key, Some(PrerequisiteState::of(&map, state)));
         }
-        Ok(after)
+        Ok(after.into())
+    }
+}
+
+impl PrerequisiteController {
+    fn new(options: Options, metrics: Arc<PrerequisiteMetrics>) -> Self {
+        let Options { client, config, patience, instance, now } = options;
+        let gauge = Arc::new(new_gauge(config.prerequisite_namespaces().len()));
+        metrics.attach_prerequisites(&gauge);
+        let teller =
+            EventPublisher { client: client.clone(), patience, instance, metrics: metrics.runtime().clone() };
+        Self {
+            client,
+            allowed: config.prerequisites.allowed(),
+            config,
+            patience,
+            now,
+            metrics,
+            teller,
+            gauge,
+            queue: RequestQueue::new(SETTINGS),
+            requests: RequestWatch::new(MARKS),
+        }
     }
 
     /// Whether the cluster's object exists. For an unreadable request every kind is looked up by the name of its ConfigMap.

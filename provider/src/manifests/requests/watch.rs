@@ -7,8 +7,10 @@ use std::{
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client, ResourceExt as _, core::PartialObjectMeta, runtime::watcher};
-use testplatform_runtime::watch::{Health, track};
-use tokio::sync::mpsc::UnboundedSender;
+use testplatform_runtime::{
+    request_queue::RequestQueue,
+    watch::{Health, track},
+};
 
 use super::RequestKeys;
 
@@ -48,14 +50,14 @@ impl RequestWatch {
         self.lock_known().contains_key(key)
     }
 
-    /// Watches the requests of a namespace until it is dropped: `sender` receives the key of each changed one, and `gone` that of each deleted
-    /// one.
+    /// Watches the requests of a namespace until it is dropped: `queue` receives the key of each changed one, and `on_delete` that of each
+    /// deleted one.
     pub async fn watch(
         &self,
         client: Client,
         namespace: &str,
         health: &Health,
-        sender: UnboundedSender<String>,
+        queue: &RequestQueue<String>,
         on_delete: impl Fn(&str),
     ) {
         let maps: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(client, namespace);
@@ -69,7 +71,7 @@ impl RequestWatch {
             };
             let before = self.lock_known().insert(key.to_owned(), known.clone());
             if before.is_none_or(|before| known.is_news_after(&before)) {
-                let _ = sender.send(key.to_owned());
+                queue.push(key);
             }
         };
         let labelled = watcher::Config::default().labels(&format!("{}=true", self.marks.label));
