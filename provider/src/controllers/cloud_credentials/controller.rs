@@ -21,21 +21,22 @@ use testplatform_apis::{
     template::Backend,
 };
 use testplatform_runtime::{
+    controller::{self, Running},
     error::{Cause, Error, Reason},
     lookup,
-    running::Running,
+    metrics::RuntimeMetrics,
+    reconcile::{Action, Reconciler},
+    request_queue::{RequestQueue, Retry, Settings},
     timeout::with_timeout,
     watch::{Health, keep_watching, track},
-    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
     execute::Worker,
     gauge::{CredentialGauge, new_gauge},
     issuer::{Issuer, candidates},
     metrics::{CredentialMetrics, CredentialOutcome},
-    plan::{ClusterStage, ObservedCredential, StoredSecret},
+    plan::{ClusterStage, CredentialStep, ObservedCredential, StepResults, StoredSecret, next_step},
     reconcile::{CredentialEvent, PassOutcome, reconcile_credential},
     request::{CredentialRequest, stored_secret},
 };
@@ -45,10 +46,13 @@ use crate::{
     manifests::requests::EventPublisher,
 };
 
-/// Requests that wait for an identity service do not delay requests for another.
-const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 16, debounce: DEBOUNCE };
-/// Requeue delay when the steps of one reconcile did not suffice.
+/// Requeue delay when the steps of one reconcile did not suffice. A pending dependency is no reason to hurry.
 const RETRY: Duration = Duration::from_secs(5);
+/// Requests that wait for an identity service do not delay requests for another.
+const SETTINGS: Settings = Settings {
+    retry: Retry { not_yet: Action::RequeueAfter(RETRY), ..Retry::UNCACHED },
+    ..Settings::uncached("cloud-credentials", 16)
+};
 
 /// Options of the controller.
 #[derive(Clone)]
@@ -71,6 +75,7 @@ struct CloudController {
     metrics: Arc<CredentialMetrics>,
     teller: EventPublisher,
     gauge: Arc<CredentialGauge>,
+    queue: RequestQueue<String>,
     /// The versions of ConfigMaps: what is in one has none of its own.
     known: Mutex<BTreeMap<String, String>>,
     /// The versions of ConfigMaps that we have written ourselves.
@@ -83,47 +88,110 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Arc<CredentialMetrics>, stop: Running) -> Running {
-    Box::pin(run_until(options, metrics, stop))
+    Box::pin(async move { controller::run(&CloudController::new(options, metrics), stop).await })
 }
 
-async fn run_until(options: Options, metrics: Arc<CredentialMetrics>, stop: Running) {
-    let namespaces = options.config.cloud_namespaces();
-    let states = Arc::new(new_gauge(namespaces.len()));
-    metrics.attach_cloud(&states);
-    let Options { client, patience, instance, .. } = options.clone();
-    let controller = CloudController {
-        options,
-        teller: EventPublisher { client, patience, instance, metrics: metrics.runtime().clone() },
-        metrics,
-        gauge: Arc::clone(&states),
-        known: Mutex::default(),
-        written: Mutex::default(),
-    };
-    let (sender, happened) = unbounded_channel();
-    let (orders, clusters) = states.health.split_at(namespaces.len());
-    let orders = namespaces.iter().zip(orders);
-    let orders =
-        orders.map(|(namespace, health)| controller.watch_requests(namespace, health, sender.clone()));
-    let clusters = namespaces.iter().zip(clusters);
-    let clusters =
-        clusters.map(|(namespace, health)| controller.watch_clusters(namespace, health, sender.clone()));
-    let watching = async { tokio::join!(join_all(orders), join_all(clusters)) };
-    let looking = run_queue(
-        happened,
-        PACE,
-        controller.metrics.runtime(),
-        async |key: String| controller.reconcile(&key).await,
-        stop,
-    );
-    tokio::select! {
-        _ = watching => {}
-        () = looking => {}
+/// A request, its credential and everything around them.
+struct ObservedCredentialRequest {
+    observed: ObservedCredential,
+    worker: Worker,
+    /// The last report.
+    report: CloudCredentialReport,
+}
+
+impl Reconciler for CloudController {
+    type Key = String;
+    type Observed = ObservedCredentialRequest;
+    /// The first step; each further one depends on the result of the one before.
+    type Plan = CredentialStep;
+    type Error = Error;
+
+    fn queue(&self) -> &RequestQueue<String> {
+        &self.queue
+    }
+
+    fn metrics(&self) -> &RuntimeMetrics {
+        self.metrics.runtime()
+    }
+
+    async fn watch(&self) {
+        let namespaces = self.options.config.cloud_namespaces();
+        let (orders, clusters) = self.gauge.health.split_at(namespaces.len());
+        let orders = namespaces.iter().zip(orders);
+        let clusters = namespaces.iter().zip(clusters);
+        tokio::join!(
+            join_all(orders.map(|(namespace, health)| self.watch_requests(namespace, health))),
+            join_all(clusters.map(|(namespace, health)| self.watch_clusters(namespace, health))),
+        );
+    }
+
+    async fn observe(
+        &self,
+        key: &String,
+        _bypass_caches: bool,
+    ) -> Result<Option<ObservedCredentialRequest>, Error> {
+        if !lock(&self.known).contains_key(key) {
+            return Ok(None);
+        }
+        self.observe_request(key).await
+    }
+
+    fn plan(&self, observed: &ObservedCredentialRequest) -> CredentialStep {
+        next_step(&observed.observed, &StepResults::default(), (self.options.now)())
+    }
+
+    async fn execute(
+        &self,
+        key: &String,
+        ObservedCredentialRequest { observed, mut worker, report }: ObservedCredentialRequest,
+        step: CredentialStep,
+    ) -> Result<Action, Error> {
+        let mut happened = Vec::new();
+        let now = (self.options.now)();
+        let end = reconcile_credential(observed, step, &mut worker, now, |what| happened.push(what)).await;
+        for what in happened {
+            self.record_event(key, &worker.map, what).await;
+        }
+        let end = match end {
+            Ok(PassOutcome::Told(told, after)) => {
+                self.write_report(key, &report, &mut worker, told).await.map(|()| Some(after))
+            }
+            Ok(PassOutcome::Later(after)) => Ok(Some(after)),
+            Ok(PassOutcome::Released | PassOutcome::Nothing) => Ok(None),
+            Err(error) => Err(error),
+        };
+        if let Some(version) = worker.map.resource_version() {
+            lock(&self.written).insert(key.to_owned(), version);
+        }
+        end.map(Action::from)
+    }
+
+    /// The object may be deleted meanwhile, and nothing would forget it then.
+    fn forget_deleted(&self, key: &String) {
+        if !lock(&self.known).contains_key(key) {
+            self.forget_request(key);
+        }
     }
 }
 
 impl CloudController {
+    fn new(options: Options, metrics: Arc<CredentialMetrics>) -> Self {
+        let gauge = Arc::new(new_gauge(options.config.cloud_namespaces().len()));
+        metrics.attach_cloud(&gauge);
+        let Options { client, patience, instance, .. } = options.clone();
+        Self {
+            options,
+            teller: EventPublisher { client, patience, instance, metrics: metrics.runtime().clone() },
+            metrics,
+            gauge,
+            queue: RequestQueue::new(SETTINGS),
+            known: Mutex::default(),
+            written: Mutex::default(),
+        }
+    }
+
     /// Watches the requests of a namespace. Little of their metadata is kept; a reconcile reads the object.
-    async fn watch_requests(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
+    async fn watch_requests(&self, namespace: &str, health: &Health) {
         let maps: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(self.options.client.clone(), namespace);
         let key = |map: &PartialObjectMeta<ConfigMap>| format!("{namespace}/{}", map.name_any());
         let on_apply = |key: &str, map: &PartialObjectMeta<ConfigMap>| {
@@ -132,7 +200,7 @@ impl CloudController {
             let before = lock(&self.known).insert(key.to_owned(), version.clone());
             // Our own writes are no reason to reconcile.
             if before.is_none_or(|before| before != version) && !own {
-                let _ = sender.send(key.to_owned());
+                self.queue.push(key);
             }
         };
         let labelled = watcher::Config::default().labels(&format!("{LABEL}=true"));
@@ -140,7 +208,7 @@ impl CloudController {
     }
 
     /// Clusters, for when their deletion begins, before which it is asked whether the credential works, and when it ends.
-    async fn watch_clusters(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
+    async fn watch_clusters(&self, namespace: &str, health: &Health) {
         let kind = Backend::ClusterApi.cluster_kind();
         let version = kind.versions.first().copied().unwrap_or_default();
         let clusters = api(&self.options.client, namespace, &resource(kind, version));
@@ -159,7 +227,7 @@ impl CloudController {
             let Ok(cluster) = ObjectName::try_from(cluster.name()) else { return };
             let key = format!("{namespace}/{}", secret_name(&cluster));
             if news && lock(&self.known).contains_key(&key) {
-                let _ = sender.send(key);
+                self.queue.push(key);
             }
         })
         .await;
@@ -171,35 +239,12 @@ impl CloudController {
         self.gauge.record(key, None);
     }
 
-    /// Reconciles a request, and returns the next action.
-    async fn reconcile(&self, key: &str) -> Action {
-        if !lock(&self.known).contains_key(key) {
-            return Action::AwaitChange;
-        }
-        let passed = self.reconcile_request(key).await;
-        // The object may be deleted meanwhile, and nothing would forget it then.
-        if !lock(&self.known).contains_key(key) {
-            self.forget_request(key);
-        }
-        match passed {
-            Ok(after) => after.into(),
-            // It is not as it was when it was read.
-            Err(Error { reason: Reason::Conflict, .. }) => Action::RequeueAfter(DEBOUNCE),
-            // A pending dependency is no reason to hurry.
-            Err(Error { reason: Reason::NotYet, .. }) => Action::RequeueAfter(RETRY),
-            Err(error) => {
-                self.record_failure(key, &error);
-                Action::Failed
-            }
-        }
-    }
-
     fn record_failure(&self, key: &str, Error { action, reason, message }: &Error) {
         self.metrics.runtime().failed(action, reason.as_str());
         tracing::warn!(order = key, action, error = message, "a credential could not be looked after");
     }
 
-    async fn reconcile_request(&self, key: &str) -> Result<Option<Duration>, Error> {
+    async fn observe_request(&self, key: &str) -> Result<Option<ObservedCredentialRequest>, Error> {
         let Options { client, config, patience, now, .. } = &self.options;
         let (namespace, name) = key.split_once('/').unwrap_or_default();
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
@@ -221,7 +266,7 @@ impl CloudController {
             }
             Err(error) => return Err(error),
         };
-        let scene = ObservedCredential {
+        let observed = ObservedCredential {
             order: map.order.clone(),
             stage: self.cluster_stage(namespace, &map).await?,
             holds: map.holds,
@@ -233,11 +278,11 @@ impl CloudController {
             probe: Duration::try_from(config.cloud_credentials.probe.as_signed()).unwrap_or(RETRY),
             grace: config.cloud_credentials.grace.as_signed(),
         };
-        let record_uid = match &scene.stored {
+        let record_uid = match &observed.stored {
             StoredSecret::Ours { record, .. } => Some(record.uid.clone()),
             StoredSecret::Absent | StoredSecret::Foreign => None,
         };
-        let mut worker = Worker {
+        let worker = Worker {
             maps,
             secrets,
             map: found,
@@ -250,23 +295,7 @@ impl CloudController {
             made: None,
             sessions: tokio::sync::Mutex::default(),
         };
-        let mut happened = Vec::new();
-        let end = reconcile_credential(scene, &mut worker, now(), |what| happened.push(what)).await;
-        for what in happened {
-            self.record_event(key, &worker.map, what).await;
-        }
-        let end = match end {
-            Ok(PassOutcome::Told(report, after)) => {
-                self.write_report(key, &map.report, &mut worker, report).await.map(|()| Some(after))
-            }
-            Ok(PassOutcome::Later(after)) => Ok(Some(after)),
-            Ok(PassOutcome::Released | PassOutcome::Nothing) => Ok(None),
-            Err(error) => Err(error),
-        };
-        if let Some(version) = worker.map.resource_version() {
-            lock(&self.written).insert(key.to_owned(), version);
-        }
-        end
+        Ok(Some(ObservedCredentialRequest { observed, worker, report: map.report }))
     }
 
     /// Stage of the cluster's life. Only this kind of clusters has cloud credentials, so it is also assumed for an unreadable request.

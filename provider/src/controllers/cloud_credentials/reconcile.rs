@@ -88,19 +88,21 @@ pub enum PassOutcome {
     Nothing,
 }
 
-/// Executes a reconcile. `happened` receives each event as soon as it is true.
+/// Executes a reconcile that begins with this step. `happened` receives each event as soon as it is true.
 ///
 /// # Errors
 /// If the hub could not be written.
 pub async fn reconcile_credential<B: CredentialBackend + Sync>(
     mut scene: ObservedCredential,
+    first: CredentialStep,
     both: &mut B,
     now: Timestamp,
     mut happened: impl FnMut(CredentialEvent),
 ) -> Result<PassOutcome, Error> {
     let mut known = StepResults::default();
+    let mut step = first;
     for _ in 0..STEPS {
-        match next_step(&scene, &known, now) {
+        match step {
             CredentialStep::Nothing => return Ok(PassOutcome::Nothing),
             CredentialStep::Tell(report, after) => return Ok(PassOutcome::Told(report, after)),
             CredentialStep::Later(after) => return Ok(PassOutcome::Later(after)),
@@ -175,6 +177,7 @@ pub async fn reconcile_credential<B: CredentialBackend + Sync>(
                 return Ok(PassOutcome::Released);
             }
         }
+        step = next_step(&scene, &known, now);
     }
     Err(Error { action: "cloud_pass", reason: Reason::NotYet, message: "there is more to do".into() })
 }

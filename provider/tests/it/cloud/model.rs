@@ -12,7 +12,7 @@ use provider_testplatform::controllers::cloud_credentials::{
     issuer::{Issuer, candidates},
     plan::{
         ClusterStage, CredentialCheck, DeletionResult, IdentityError, IssuedCredential, ObservedCredential,
-        StoredSecret, select_ours,
+        StepResults, StoredSecret, next_step, select_ours,
     },
     reconcile::{CredentialBackend, CredentialEvent, PassOutcome, reconcile_credential},
     record::{CredentialRecord, CredentialRef},
@@ -199,8 +199,10 @@ impl Model {
         drop(world);
         let now = self.world().now;
         let mut hands = Hands(self);
+        let scene = self.scene();
+        let first = next_step(&scene, &StepResults::default(), now);
         let end =
-            reconcile_credential(self.scene(), &mut hands, now, |what| self.world().happened.push(what));
+            reconcile_credential(scene, first, &mut hands, now, |what| self.world().happened.push(what));
         match end.now_or_never().unwrap() {
             Ok(PassOutcome::Told(report, after)) => {
                 self.world().told = Some((report.message.unwrap_or_default(), after));
