@@ -207,7 +207,11 @@ mod tests {
 
     use jiff::Timestamp;
     use testplatform_apis::hub::Facts;
-    use testplatform_runtime::{error::Reason, queue::Queue, watch::Health};
+    use testplatform_runtime::{
+        error::Reason,
+        request_queue::{RequestQueue, Settings},
+        watch::Health,
+    };
 
     use super::*;
     use crate::{
@@ -370,7 +374,8 @@ mod tests {
         metrics.bundles().bundles_came_to(BundleOutcome::GivenUp);
         let _seen = (of_clouds(&metrics), of_prerequisites(&metrics));
         metrics.bundles().bundle_took(jiff::SignedDuration::from_secs(7));
-        metrics.runtime().refresh_loops(&[("", &Queue::new().0)], &[Health::new("")]);
+        let queue = RequestQueue::new(Settings::cached("", 1));
+        metrics.runtime().refresh_loops(&[&queue], &[Health::new("")]);
         inner.runtime.set_undecodable("", 0);
         of_orphans(&metrics);
         metrics.hub().count_hub_reconcile("told");

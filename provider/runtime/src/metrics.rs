@@ -15,7 +15,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use crate::{queue::Queue, watch::Health};
+use crate::{request_queue::RequestQueue, watch::Health};
 
 /// From unnoticeable to worth an investigation.
 const SECONDS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
@@ -130,11 +130,12 @@ impl RuntimeMetrics {
     }
 
     /// Sets the gauges of these queues and watches.
-    pub fn refresh_loops(&self, queues: &[(&'static str, &Queue)], healths: &[Health]) {
-        for (name, waiting) in queues {
-            let (age, length) = waiting.age();
-            self.queue_age.get_or_create(&queue { queue: (*name).into() }).set(age.as_secs_f64());
-            set_gauge(&self.queue_length, &queue { queue: (*name).into() }, length);
+    pub fn refresh_loops(&self, queues: &[&RequestQueue<String>], healths: &[Health]) {
+        for waiting in queues {
+            let ((age, length), label) =
+                (waiting.age(), queue { queue: waiting.settings().controller.into() });
+            self.queue_age.get_or_create(&label).set(age.as_secs_f64());
+            set_gauge(&self.queue_length, &label, length);
         }
         // There may be several under one name, for several places: what counts is the one that is worst.
         let mut lags: BTreeMap<&str, Duration> = BTreeMap::new();

@@ -6,6 +6,7 @@ pub mod controller;
 pub mod deployment;
 pub mod execute;
 pub mod failure;
+mod feed;
 pub mod hub;
 pub(crate) mod metrics;
 pub mod object;

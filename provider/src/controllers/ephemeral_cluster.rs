@@ -8,6 +8,8 @@ pub mod diagnostics;
 pub mod draft;
 pub mod event_reason;
 pub mod execute;
+mod feed;
+mod gather;
 pub mod hub;
 mod job_name;
 mod manifest;

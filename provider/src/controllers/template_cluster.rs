@@ -11,11 +11,9 @@
 mod caches;
 pub mod controller;
 mod execute;
-mod feed;
 pub(crate) mod metrics;
 pub(crate) mod observe;
 pub mod observed_state;
 pub mod overdue;
 pub mod plan;
-mod reconcile;
 pub mod rights;

@@ -11,6 +11,7 @@
 
 mod credentials_namespace;
 mod decision;
+mod orphans;
 mod owner;
 mod read;
 pub mod reason;
@@ -22,6 +23,8 @@ pub use decision::{
     CredentialsDecision, CredentialsOperation, CredentialsSource, CredentialsStatus, DecisionOutcome, SOON,
     compare, event, follow, recheck_after, replaces_other_source,
 };
+pub use orphans::PublishedSecrets;
+pub(crate) use orphans::{OrphanedSecrets, SecretOwners};
 pub use owner::{Labelled, SecretOwner};
 pub use read::Key;
 pub(crate) use read::{Reader, is_as_stamped};

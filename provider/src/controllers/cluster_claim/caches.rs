@@ -1,17 +1,22 @@
 //! Caches of pools, their claims and their clusters.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::runtime::reflector::{self, ObjectRef, Store, store::Writer};
-
-use super::object::{ClusterClaim, ClusterDeployment, ClusterPool};
-use crate::credentials::{
-    Published,
-    secret::{PREFIX, SecretMeta},
+use testplatform_runtime::{
+    request_queue::{RequestQueue, Settings},
+    watch::Health,
 };
 
-/// What is cached.
+use super::object::{ClusterClaim, ClusterDeployment, ClusterPool};
+use crate::credentials::{Published, publish::PublishedSecrets, secret::PREFIX};
+
+/// Maximum number of claims that are reconciled concurrently.
+const WORKERS: usize = 16;
+const SETTINGS: Settings = Settings { measures_wait: true, ..Settings::cached("clusterclaims", WORKERS) };
+
+/// Caches, and the queues of their objects.
 pub struct ClaimCaches {
     /// ClusterClaims, including those of others: they wait in the same queues.
     pub claims: Store<ClusterClaim>,
@@ -19,34 +24,51 @@ pub struct ClaimCaches {
     pub pools: Store<ClusterPool>,
     /// ClusterDeployments.
     pub deployments: Store<ClusterDeployment>,
-    /// Secrets in the namespace of published credentials that have the name of one.
-    pub secrets: Store<SecretMeta>,
-    credentials_namespace: String,
+    /// Published Secrets.
+    pub secrets: PublishedSecrets,
+    /// Keys of claims.
+    pub queue: RequestQueue<String>,
+    /// Of the watches: claims, pools, deployments and Secrets.
+    pub health: [Health; 4],
+    pub(super) writers: Mutex<Option<ClaimWriters>>,
 }
 
 /// Fill the caches.
-pub struct ClaimWriters {
-    pub(super) claims: Writer<ClusterClaim>,
-    pub(super) pools: Writer<ClusterPool>,
-    pub(super) deployments: Writer<ClusterDeployment>,
-    pub(super) secrets: Writer<SecretMeta>,
+pub(super) struct ClaimWriters {
+    pub claims: Writer<ClusterClaim>,
+    pub pools: Writer<ClusterPool>,
+    pub deployments: Writer<ClusterDeployment>,
 }
 
 impl ClaimCaches {
-    /// Empty ones, and what fills them.
-    pub fn new(credentials_namespace: &str) -> (Self, ClaimWriters) {
+    /// Empty caches.
+    pub fn new(credentials_namespace: &str) -> Self {
         let (claims, claim_writer) = reflector::store();
         let (pools, pool_writer) = reflector::store();
         let (deployments, deployment_writer) = reflector::store();
-        let (secrets, secret_writer) = reflector::store();
-        let writers = ClaimWriters {
-            claims: claim_writer,
-            pools: pool_writer,
-            deployments: deployment_writer,
-            secrets: secret_writer,
-        };
-        let credentials_namespace = credentials_namespace.to_owned();
-        (Self { claims, pools, deployments, secrets, credentials_namespace }, writers)
+        let writers =
+            ClaimWriters { claims: claim_writer, pools: pool_writer, deployments: deployment_writer };
+        let health = ["clusterclaims", "clusterpools", "clusterdeployments", "clusterclaim-secrets"];
+        Self {
+            claims,
+            pools,
+            deployments,
+            secrets: PublishedSecrets::new("clusterclaim-orphans", credentials_namespace),
+            queue: RequestQueue::new(SETTINGS),
+            health: health.map(Health::new),
+            writers: Mutex::new(Some(writers)),
+        }
+    }
+
+    /// Whether every cache is filled.
+    pub fn are_filled(&self) -> bool {
+        self.health.iter().all(Health::listed)
+    }
+
+    /// A claim by its key.
+    pub fn claim(&self, key: &str) -> Option<Arc<ClusterClaim>> {
+        let (namespace, name) = key.split_once('/').unwrap_or_default();
+        self.claims.get(&ObjectRef::new(name).within(namespace))
     }
 
     /// The pool of a claim.
@@ -70,11 +92,13 @@ impl ClaimCaches {
 
     /// `<claim>-credentials`, as far as the cache knows.
     pub fn published(&self, claim: &ClusterClaim) -> Published {
-        let owner = claim.owner();
-        let name = owner.secret_name();
-        let secret = self.secrets.get(&ObjectRef::new(&name).within(&self.credentials_namespace));
-        owner.published_state(secret.as_deref().map(|secret| &secret.metadata))
+        self.secrets.state_for(&claim.owner())
     }
+}
+
+/// Key of a claim in the queue.
+pub(super) fn claim_key(namespace: &str, name: &str) -> String {
+    format!("{namespace}/{name}")
 }
 
 /// Keeps only our own annotations of a claim: somebody else's can be as long as a spec.

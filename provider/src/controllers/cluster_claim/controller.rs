@@ -1,46 +1,37 @@
-//! Controller of ClusterClaims, next to the one of EphemeralClusters: maps events to claims, and reconciles each.
-//!
-//! ```text
-//! watches ──▶ caches ──▶ queue ──▶ observe ──▶ next ──▶ execute
-//! ```
-//!
-//! A second loop checks published Secrets whose claim may be gone: no owner reference crosses namespaces.
-
-mod feed;
-mod reconcile;
+//! Controller of ClusterClaims, next to the one of EphemeralClusters: maps events to claims, and reconciles each. A second one checks published
+//! Secrets whose claim may be gone.
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::StreamExt as _;
+use futures_util::FutureExt as _;
 use jiff::Timestamp;
-use kube::{
-    Api, Resource,
-    api::{DynamicObject, ListParams},
-    runtime::reflector::ObjectRef,
-};
+use kube::{Api, Resource, api::ListParams};
 use serde::de::DeserializeOwned;
 use testplatform_runtime::{
-    error::is_not_found,
-    queue::{Queue, Receiver, requests},
-    running::Running,
-    scheduler::{WORKERS, run_reconciler, until_stopped, work_until},
-    watch::Health,
+    controller::{self, Running},
+    error::{Error, is_not_found},
+    metrics::RuntimeMetrics,
+    reconcile::{Action, Reconciler},
+    request_queue::RequestQueue,
 };
 use tokio::time::{sleep, timeout};
 
 use super::{
-    caches::{ClaimCaches, ClaimWriters},
-    execute::ClaimExecutor,
+    caches::ClaimCaches,
+    execute::{ClaimExecutor, ClaimFailure},
     hub::ClaimHub,
     metrics::ClaimMetrics,
     object::ClusterClaim,
     observe::ClaimObserver,
-    observed_state::ClaimSettings,
+    observed_state::{ClaimSettings, ClaimState},
+    operation::ClaimPlan,
+    plan,
 };
-use crate::credentials::{account::guest_limiter::GuestLimiter, secret::SecretMeta};
+use crate::credentials::{
+    account::guest_limiter::GuestLimiter,
+    publish::{OrphanedSecrets, SecretOwners as _},
+};
 
-/// Number of Secrets that are reconciled concurrently.
-const CONCURRENCY_OF_ORPHANS: u16 = 2;
 /// How often it is asked whether the hub has Hive by now.
 const ABSENT: Duration = Duration::from_secs(30);
 
@@ -59,25 +50,12 @@ pub struct Options {
     pub now: fn() -> Timestamp,
 }
 
-/// Everything that the loops share.
-pub struct ClaimController {
-    hub: ClaimHub,
-    caches: Arc<ClaimCaches>,
+/// State of the controller.
+struct ClaimController {
     observer: ClaimObserver,
     executor: ClaimExecutor,
-    queue: Queue,
-    orphans: Queue,
     metrics: Arc<ClaimMetrics>,
-    /// Of the watches.
-    health: [Health; 4],
     now: fn() -> Timestamp,
-}
-
-/// The ends that the loops read from.
-struct ClaimInlets {
-    claims: Receiver,
-    orphans: Receiver,
-    writers: ClaimWriters,
 }
 
 /// Runs until `stop` and finishes started reconciles. On a hub without Hive it waits for Hive, and disturbs nothing.
@@ -86,15 +64,24 @@ pub fn run(options: Options, metrics: Arc<ClaimMetrics>, stop: Running) -> Runni
 }
 
 async fn run_until(options: Options, metrics: Arc<ClaimMetrics>, stop: Running) {
-    let mut stop = std::pin::pin!(stop);
+    let stop = stop.shared();
     tokio::select! {
-        () = &mut stop => return,
+        () = stop.clone() => return,
         () = until_served(&options) => {}
     }
-    let (controller, inlets) = ClaimController::new(options, metrics);
-    let controller = Arc::new(controller);
-    controller.metrics.attach_claims(&controller);
-    Box::pin(controller.run(inlets, stop)).await;
+    let controller = ClaimController::new(options, metrics);
+    let ClaimObserver { hub, caches, patience, callers, .. } = &controller.observer;
+    let orphans = OrphanedSecrets {
+        owners: &controller.observer,
+        owners_health: &caches.health[0],
+        published: &caches.secrets,
+        vault: hub.credentials_namespace(),
+        request_timeout: *patience,
+        callers,
+        metrics: controller.metrics.runtime(),
+    };
+    tokio::join!(controller::run(&controller, stop.clone()), controller::run(&orphans, stop),);
+    callers.wait_idle().await;
 }
 
 /// Waits until the hub serves Hive's kinds. Logged once; the watches report all other errors.
@@ -127,94 +114,83 @@ async fn is_absent<K: Resource<DynamicType = ()> + Clone + DeserializeOwned + st
     matches!(timeout(patience, api.list_metadata(&one)).await, Ok(Err(error)) if is_not_found(&error))
 }
 
-/// By what a claim is known in queues.
-fn claim_key(namespace: &str, name: &str) -> String {
-    format!("{namespace}/{name}")
-}
-
-/// The claim of a key.
-fn object_ref(key: &str) -> ObjectRef<ClusterClaim> {
-    let (namespace, name) = key.split_once('/').unwrap_or_default();
-    ObjectRef::new(name).within(namespace)
-}
-
 impl ClaimController {
-    fn new(options: Options, metrics: Arc<ClaimMetrics>) -> (Self, ClaimInlets) {
+    fn new(options: Options, metrics: Arc<ClaimMetrics>) -> Self {
         let Options { hub, settings, patience, instance, now } = options;
-        let (caches, writers) = ClaimCaches::new(hub.credentials_namespace().namespace());
-        let caches = Arc::new(caches);
-        let (queue, claims) = Queue::new();
-        let (orphans, orphan_requests) = Queue::new();
+        let caches = Arc::new(ClaimCaches::new(hub.credentials_namespace().namespace()));
+        metrics.attach_claims(&caches);
         let callers = GuestLimiter::default();
         let executor = ClaimExecutor { hub: hub.clone(), instance, patience, callers: callers.clone(), now };
-        let observer =
-            ClaimObserver { hub: hub.clone(), caches: Arc::clone(&caches), settings, patience, callers };
-        let health =
-            ["clusterclaims", "clusterpools", "clusterdeployments", "clusterclaim-secrets"].map(Health::new);
-        let inlets = ClaimInlets { claims, orphans: orphan_requests, writers };
-        (Self { hub, caches, observer, executor, queue, orphans, metrics, health, now }, inlets)
+        let observer = ClaimObserver { hub, caches, settings, patience, callers };
+        Self { observer, executor, metrics, now }
     }
 
-    async fn run(self: &Arc<Self>, inlets: ClaimInlets, stop: impl Future<Output = ()>) {
-        let ClaimInlets { claims, orphans, writers } = inlets;
-        let work = async |stopped: tokio::sync::watch::Receiver<()>| {
-            self.wait_for_caches().await;
-            let name_of = |deleted: &ObjectRef<DynamicObject>| {
-                claim_key(deleted.namespace.as_deref().unwrap_or_default(), &deleted.name)
-            };
-            let looks = run_reconciler(
-                self,
-                self.caches.claims.clone(),
-                requests(claims, object_ref).take_until(Box::pin(until_stopped(stopped.clone()))),
-                WORKERS,
-                |claim, controller| Box::pin(async move { controller.reconcile_claim(claim).await }),
-                |deleted| self.queue.forget(&name_of(deleted)),
-            );
-            let namespace = self.hub.credentials_namespace().namespace().to_owned();
-            let sweeps = run_reconciler(
-                self,
-                self.caches.secrets.clone(),
-                requests(orphans, move |name: &str| ObjectRef::<SecretMeta>::new(name).within(&namespace))
-                    .take_until(Box::pin(until_stopped(stopped))),
-                CONCURRENCY_OF_ORPHANS,
-                |secret, controller| Box::pin(async move { controller.reconcile_secret(secret).await }),
-                |deleted| self.orphans.forget(&deleted.name),
-            );
-            tokio::join!(looks, sweeps);
-            self.observer.callers.wait_idle().await;
-        };
-        work_until(stop, self.feed_caches(writers), || self.has_begun(), work).await;
-    }
-
-    /// Waits until every cache is filled.
-    async fn wait_for_caches(&self) {
-        while !self.has_begun() {
-            sleep(Duration::from_millis(20)).await;
+    /// Reports the failure to the owner, if it concerns the owner.
+    async fn report(&self, claim: &ClusterClaim, ClaimFailure { action, error }: ClaimFailure<'_>) -> Error {
+        let failure = action.zip(error.owner_message());
+        let notes = failure.and_then(|(action, message)| plan::failed(claim, action, &message));
+        if let Some(notes) = notes
+            && let Err(unsaid) = self.executor.write_annotations(claim, &notes).await
+        {
+            self.metrics.runtime().failed(unsaid.action, unsaid.reason.as_str());
         }
+        error
+    }
+}
+
+impl Reconciler for ClaimController {
+    type Key = String;
+    type Observed = (Arc<ClusterClaim>, ClaimState);
+    type Plan = ClaimPlan;
+    type Error = Error;
+
+    fn queue(&self) -> &RequestQueue<String> {
+        &self.observer.caches.queue
+    }
+
+    fn metrics(&self) -> &RuntimeMetrics {
+        self.metrics.runtime()
+    }
+
+    async fn watch(&self) {
+        self.observer.caches.watch(&self.observer.hub).await;
+    }
+
+    async fn wait_for_caches(&self) {
+        self.observer.wait_for_caches().await;
+        let caches = &self.observer.caches;
         tracing::info!(
-            clusterclaims = self.caches.claims.len(),
-            clusterpools = self.caches.pools.len(),
-            clusterdeployments = self.caches.deployments.len(),
+            clusterclaims = caches.claims.len(),
+            clusterpools = caches.pools.len(),
+            clusterdeployments = caches.deployments.len(),
             "caches of Hive are filled"
         );
     }
 
-    fn has_begun(&self) -> bool {
-        self.health.iter().all(Health::listed)
+    async fn observe(&self, key: &String, bypass_caches: bool) -> Result<Option<Self::Observed>, Error> {
+        let Some(cached) = self.observer.caches.claim(key) else { return Ok(None) };
+        self.observer.observe_claim(cached, bypass_caches).await
     }
 
-    /// The caches.
-    pub fn caches(&self) -> &ClaimCaches {
-        &self.caches
+    fn plan(&self, (claim, observed): &Self::Observed) -> ClaimPlan {
+        plan::plan(claim, observed, (self.now)())
     }
 
-    /// The watches.
-    pub fn health(&self) -> &[Health] {
-        &self.health
-    }
-
-    /// The queues and what they hold.
-    pub fn queues(&self) -> [(&'static str, &Queue); 2] {
-        [("clusterclaims", &self.queue), ("clusterclaim-orphans", &self.orphans)]
+    async fn execute(
+        &self,
+        _key: &String,
+        (claim, _): Self::Observed,
+        plan: ClaimPlan,
+    ) -> Result<Action, Error> {
+        let forgone = match self.executor.run(&claim, &plan).await {
+            Ok(forgone) => forgone,
+            Err(failure) => return Err(self.report(&claim, failure).await),
+        };
+        for error in forgone {
+            self.metrics.runtime().failed(error.action, error.reason.as_str());
+            let (namespace, clusterclaim) = (claim.namespace(), claim.name());
+            tracing::warn!(namespace, clusterclaim, %error, "left out");
+        }
+        Ok(plan.requeue.into())
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use kube::{Resource as _, api::Patch};
 use serde_json::json;
-use testplatform_apis::{foreign::cluster_claim::KIND, names::ours};
+use testplatform_apis::names::ours;
 use testplatform_runtime::{
     apply::patch_params,
     error::{Cause, Error, Reason, is_object_not_found},
@@ -16,12 +16,12 @@ use testplatform_runtime::{
 use super::{
     deployment::RUNNING,
     hub::ClaimHub,
-    object::{ClusterClaim, GROUP},
+    object::ClusterClaim,
     operation::{ClaimAnnotations, ClaimOperation, ClaimPlan},
 };
 use crate::credentials::{
     account::{GUEST_TIMEOUT as ISSUING, guest_limiter::GuestLimiter},
-    publish::write::{delete_orphaned_secret, issue, publish, withdraw, write_annotations},
+    publish::write::{issue, publish, withdraw, write_annotations},
 };
 
 /// Executes plans.
@@ -154,18 +154,6 @@ impl ClaimExecutor {
             log_operation(claim, "annotate");
         }
         Ok(())
-    }
-
-    /// Deletes a published Secret whose claim is deleted. `deleted_uid` is the claim's uid.
-    pub async fn delete_orphaned_secret(&self, name: &str, deleted_uid: &str) -> Result<(), Error> {
-        let removed = delete_orphaned_secret(
-            self.hub.credentials_namespace(),
-            name,
-            (GROUP, KIND),
-            deleted_uid,
-            &self.callers,
-        );
-        with_timeout("sweep_credentials", self.patience, removed).await
     }
 }
 

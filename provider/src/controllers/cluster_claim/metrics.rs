@@ -13,7 +13,7 @@ use testplatform_runtime::metrics::{
     bounded::{MOST, most_frequent},
 };
 
-use super::{controller::ClaimController, object::ClusterClaim};
+use super::{caches::ClaimCaches, object::ClusterClaim};
 
 /// Labels of the gauge of ClusterClaims. Pools are an administrator's, so there are few.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -28,7 +28,7 @@ pub struct ClaimMetrics {
     runtime: RuntimeMetrics,
     count: Family<Claimed, Gauge>,
     /// Source of the gauges.
-    source: Mutex<Weak<ClaimController>>,
+    source: Mutex<Weak<ClaimCaches>>,
 }
 
 impl ClaimMetrics {
@@ -54,15 +54,15 @@ impl ClaimMetrics {
 }
 
 impl ClaimMetrics {
-    /// From now on gauges of ClusterClaims are read from this controller.
-    pub fn attach_claims(&self, controller: &Arc<ClaimController>) {
-        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(controller);
+    /// From now on gauges of ClusterClaims are read from these caches.
+    pub fn attach_claims(&self, caches: &Arc<ClaimCaches>) {
+        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(caches);
     }
 
     pub(crate) fn refresh_claims(&self) {
         let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        let Some(controller) = source else { return };
-        let claims = controller.caches().claims.state();
+        let Some(caches) = source else { return };
+        let claims = caches.claims.state();
         let claims: Vec<_> = claims.iter().filter(|claim| claim.is_marked()).collect();
         let pools: Vec<[String; 1]> =
             claims.iter().map(|claim| [format!("{}/{}", claim.namespace(), claim.pool())]).collect();
@@ -72,7 +72,7 @@ impl ClaimMetrics {
         }
         let bad = claims.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
         self.runtime.set_undecodable("ClusterClaim", bad);
-        self.runtime.refresh_loops(&controller.queues(), controller.health());
+        self.runtime.refresh_loops(&[&caches.queue, &caches.secrets.queue], &caches.health);
     }
 }
 

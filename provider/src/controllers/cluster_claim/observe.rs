@@ -2,20 +2,20 @@
 
 use std::{sync::Arc, time::Duration};
 
-use kube::runtime::reflector::ObjectRef;
-use testplatform_apis::{hive_status::Blocked, names::ours};
+use testplatform_apis::{foreign::cluster_claim::KIND, hive_status::Blocked, names::ours};
 use testplatform_runtime::{
     error::{Cause, Error},
     lookup,
     redacted::Redacted,
     timeout::with_timeout,
 };
+use tokio::time::sleep;
 
 use super::{
-    caches::ClaimCaches,
+    caches::{ClaimCaches, claim_key},
     deployment::{ClusterMetadata, SecretRef},
     hub::ClaimHub,
-    object::{ClusterClaim, ClusterDeployment},
+    object::{ClusterClaim, ClusterDeployment, GROUP},
     observed_state::{ClaimSettings, ClaimState, CredentialsSource, DeploymentState},
     plan::may_read,
 };
@@ -24,7 +24,7 @@ use crate::credentials::{
     account::{
         self, CredentialsOwner, Issue, admin::AdminKubeconfig, credentials_owner, guest_limiter::GuestLimiter,
     },
-    publish::{Key, Reader},
+    publish::{Key, Reader, SecretOwners},
 };
 
 /// Keys of Hive's Secrets. `raw-kubeconfig`, which is there too, lacks the certificate authorities that Hive adds.
@@ -141,10 +141,27 @@ impl ClaimObserver {
     ) -> Result<T, Error> {
         with_timeout(action, self.patience, async { call.await.map_err(Cause::from) }).await
     }
+}
 
-    /// A claim by the name of its Secret, as the cache knows it.
-    pub fn cached_claim(&self, namespace: &str, name: &str) -> Option<Arc<ClusterClaim>> {
-        self.caches.claims.get(&ObjectRef::new(name).within(namespace))
+impl SecretOwners for ClaimObserver {
+    fn kind(&self) -> (&'static str, &'static str) {
+        (GROUP, KIND)
+    }
+
+    fn cached_uid(&self, namespace: &str, name: &str) -> Option<String> {
+        Some(self.caches.claim(&claim_key(namespace, name))?.uid().to_owned())
+    }
+
+    async fn read_uid(&self, namespace: &str, name: &str) -> Result<Option<String>, Error> {
+        let api = self.hub.claims(namespace);
+        let found = self.call_api("get_cluster_claim", lookup::get_opt(&api, name)).await?;
+        Ok(found.map(|claim| claim.uid().to_owned()))
+    }
+
+    async fn wait_for_caches(&self) {
+        while !self.caches.are_filled() {
+            sleep(Duration::from_millis(20)).await;
+        }
     }
 }
 

@@ -2,19 +2,24 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
 use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::{
     core::PartialObjectMeta,
     runtime::{
-        reflector::{ObjectRef, Store},
+        reflector::{self, ObjectRef, Store, store::Writer},
         watcher::Event,
     },
 };
 use testplatform_apis::names::{ephemeral_cluster::LABEL, ours};
-use testplatform_runtime::table::Table;
+use testplatform_runtime::{
+    request_queue::{RequestQueue, Settings},
+    table::Table,
+    watch::Health,
+};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::{
     execute::secret,
@@ -22,24 +27,69 @@ use super::{
     object::EphemeralCluster,
     prow_job::{ProwJob, name_for},
 };
-use crate::credentials::{Published, SUFFIX, secret::source_revision};
+use crate::{
+    build_clusters::BuildClusterEvent,
+    credentials::{Published, SUFFIX, secret::source_revision},
+};
 
-/// Cached objects of the hub.
+/// Maximum number of EphemeralClusters that are reconciled concurrently.
+const WORKERS: usize = 16;
+/// The same of ProwJobs without EphemeralCluster. They are rare.
+const WORKERS_OF_ORPHANS: usize = 2;
+
+/// Cached objects of the hub, and the queues of them.
 pub struct Caches {
     /// EphemeralClusters.
     pub ephemeral_clusters: Store<EphemeralCluster>,
     /// ProwJobs of EphemeralClusters.
     pub prow_jobs: Store<ProwJob>,
+    /// Names of EphemeralClusters.
+    pub queue: RequestQueue<String>,
+    /// Names of ProwJobs whose EphemeralCluster may be deleted.
+    pub orphans: RequestQueue<String>,
+    /// Of the watches of EphemeralClusters, ProwJobs and Secrets.
+    pub health: [Health; 3],
     /// Names of ProwJobs by the EphemeralCluster that their label names. May contain deleted ones.
     by_owner: RwLock<HashMap<String, BTreeSet<String>>>,
     published: RwLock<Table<Arc<ObjectMeta>>>,
-    hub: Hub,
+    pub(super) hub: Hub,
+    pub(super) writers: Mutex<Option<Writers>>,
+}
+
+/// Fill the caches.
+pub(super) struct Writers {
+    pub ephemeral_clusters: Writer<EphemeralCluster>,
+    pub prow_jobs: Writer<ProwJob>,
+    /// Events of build clusters.
+    pub moved: UnboundedReceiver<BuildClusterEvent>,
 }
 
 impl Caches {
-    /// Caches that somebody else fills.
-    pub fn new(hub: Hub, ephemeral_clusters: Store<EphemeralCluster>, prow_jobs: Store<ProwJob>) -> Self {
-        Self { ephemeral_clusters, prow_jobs, by_owner: RwLock::default(), published: RwLock::default(), hub }
+    /// Empty caches.
+    pub fn new(hub: Hub, moved: UnboundedReceiver<BuildClusterEvent>) -> Self {
+        let (ephemeral_clusters, ephemeral_cluster_writer) = reflector::store();
+        let (prow_jobs, prow_job_writer) = reflector::store();
+        let writers =
+            Writers { ephemeral_clusters: ephemeral_cluster_writer, prow_jobs: prow_job_writer, moved };
+        let settings = Settings { measures_wait: true, ..Settings::cached("ephemeralclusters", WORKERS) };
+        Self {
+            ephemeral_clusters,
+            prow_jobs,
+            queue: RequestQueue::new(settings),
+            orphans: RequestQueue::new(Settings::cached("orphans", WORKERS_OF_ORPHANS)),
+            health: ["ephemeralclusters", "prowjobs", "secrets"].map(Health::new),
+            by_owner: RwLock::default(),
+            published: RwLock::default(),
+            hub,
+            writers: Mutex::new(Some(writers)),
+        }
+    }
+
+    /// Whether every possible cache is filled. Without permissions in their namespace Secrets cannot be listed: it may be deleted, and everything
+    /// in it must end nevertheless.
+    pub fn are_filled(&self) -> bool {
+        let [ephemeral_clusters, prow_jobs, secrets] = &self.health;
+        ephemeral_clusters.listed() && prow_jobs.listed() && (secrets.listed() || secrets.is_forbidden())
     }
 
     /// An EphemeralCluster.

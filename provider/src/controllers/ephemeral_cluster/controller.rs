@@ -1,53 +1,37 @@
-//! Controller of EphemeralClusters: maps events to objects, and reconciles each.
-//!
-//! ```text
-//! watches ──▶ caches ──▶ queue ──▶ observe ──▶ next ──▶ execute
-//! ```
-//!
-//! There are two loops: one over EphemeralClusters, and one over ProwJobs whose EphemeralCluster is deleted.
-
-mod feed;
-mod gather;
-mod reconcile;
+//! Controllers of EphemeralClusters, and of ProwJobs whose EphemeralCluster is deleted: each observes, plans and executes.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use futures_util::StreamExt as _;
+use futures_util::FutureExt as _;
 use jiff::Timestamp;
-use kube::{
-    Client,
-    api::DynamicObject,
-    runtime::reflector::{self, ObjectRef},
-};
+use kube::Client;
+use testplatform_apis::names::ephemeral_cluster::LABEL;
 use testplatform_runtime::{
     client::Trust,
-    error::{Cause, Reason},
-    queue::{Queue, Receiver, requests},
-    running::Running,
-    scheduler::{WORKERS, run_reconciler, until_stopped, work_until},
-    watch::Health,
+    controller::{self, Running},
+    error::{Cause, Error, Reason},
+    lookup,
+    metrics::RuntimeMetrics,
+    reconcile::{Action, Reconciler},
+    request_queue::RequestQueue,
 };
-use tokio::sync::mpsc::UnboundedReceiver;
-
-use gather::StatusWrites;
+use tokio::time::sleep;
 
 use super::{
     caches::Caches,
-    execute::{Executor, Patience, Reach, Reached},
+    execute::{ExecutionFailure, Executor, Patience, Reach, Reached},
+    gather::StatusWrites,
     hub::Hub,
     metrics::JobMetrics,
     object::EphemeralCluster,
     observe::{MakeDraft, Observer},
-    prow_job::ProwJob,
+    observed_state::{Job, ObservedState},
+    operation::{Operation, Plan},
+    orphan, plan, proxy,
     settings::Settings,
+    status::differs,
 };
-use crate::{
-    build_clusters::{BuildClusterEvent, BuildClusterSet},
-    credentials::account::guest_limiter::GuestLimiter,
-};
-
-/// Number of orphans that are reconciled concurrently. They are rare.
-const CONCURRENCY_OF_ORPHANS: u16 = 2;
+use crate::{build_clusters::BuildClusterSet, credentials::account::guest_limiter::GuestLimiter};
 
 /// Settings for EphemeralClusters.
 #[derive(Clone)]
@@ -90,30 +74,19 @@ pub struct Options {
     pub now: fn() -> Timestamp,
 }
 
-/// Everything that the loops share.
-pub struct Controller {
+/// State that both controllers share.
+struct Controller {
     mode: ControllerMode,
     hub: Hub,
     settings: Arc<Settings>,
     caches: Arc<Caches>,
     build_clusters: Arc<BuildClusterSet>,
+    sites: BuildClusterSource,
     observer: Observer,
     executor: Executor,
     status_writes: StatusWrites,
-    queue: Queue,
-    orphans: Queue,
     metrics: Arc<JobMetrics>,
-    /// Of the watches of the hub.
-    health: [Health; 3],
     now: fn() -> Timestamp,
-}
-
-/// The ends that the loops read from.
-struct Inlets {
-    ephemeral_clusters: Receiver,
-    prow_jobs: Receiver,
-    moved: UnboundedReceiver<BuildClusterEvent>,
-    writers: feed::Writers,
 }
 
 /// Runs until `stop`; what has begun is finished.
@@ -122,41 +95,32 @@ pub fn run(options: Options, metrics: Arc<JobMetrics>, stop: Running) -> Running
 }
 
 async fn run_until(options: Options, metrics: Arc<JobMetrics>, stop: Running) {
-    let sites = options.build_clusters.clone();
-    let (controller, inlets) = Controller::new(options, metrics);
-    let controller = Arc::new(controller);
-    controller.metrics.attach(&controller);
-    let build_clusters = &controller.build_clusters;
-    match sites {
+    let controller = Controller::new(options, metrics);
+    controller.metrics.attach(&controller.caches, &controller.build_clusters);
+    match &controller.sites {
         BuildClusterSource::Fixed(clients) => {
             for (name, client) in clients {
-                build_clusters.add_cluster(&name, client);
+                controller.build_clusters.add_cluster(name, client.clone());
             }
-            Box::pin(controller.run(inlets, stop)).await;
         }
         BuildClusterSource::Directory(directory, trust) => {
             // All build clusters are known before the first reconcile, so that none counts as unknown because it was read late.
-            if let Err(error) = build_clusters.read_directory(&directory, trust).await {
+            if let Err(error) = controller.build_clusters.read_directory(directory, *trust).await {
                 tracing::error!(directory = %directory.display(), %error, "kubeconfigs cannot be read");
-            }
-            tokio::select! {
-                () = controller.run(inlets, stop) => {}
-                () = build_clusters.watch_directory(&directory, trust) => {}
             }
         }
     }
+    let (stop, orphans) = (stop.shared(), OrphanedJobs(&controller));
+    tokio::join!(controller::run(&controller, stop.clone()), controller::run(&orphans, stop));
+    controller.observer.callers.wait_idle().await;
 }
 
 impl Controller {
-    fn new(options: Options, metrics: Arc<JobMetrics>) -> (Self, Inlets) {
+    fn new(options: Options, metrics: Arc<JobMetrics>) -> Self {
         let Options { mode, hub, settings, patience, build_cluster_call, instance, now, .. } = options;
         let (moving, moved) = tokio::sync::mpsc::unbounded_channel();
         let build_clusters = BuildClusterSet::new(moving, options.build_cluster_patience);
-        let (ephemeral_clusters, ephemeral_cluster_writer) = reflector::store();
-        let (prow_jobs, prow_job_writer) = reflector::store();
-        let caches = Arc::new(Caches::new(hub.clone(), ephemeral_clusters, prow_jobs));
-        let (queue, ephemeral_cluster_requests) = Queue::new();
-        let (orphans, prow_job_requests) = Queue::new();
+        let caches = Arc::new(Caches::new(hub.clone(), moved));
         let reach: Reach = {
             let build_clusters = Arc::clone(&build_clusters);
             Arc::new(move |name: &str| {
@@ -185,80 +149,70 @@ impl Controller {
         };
         let patience = Patience { hub: patience, build_clusters: build_cluster_call };
         let executor = Executor::new(hub.clone(), reach, callers, &instance, patience, now);
-        let health = ["ephemeralclusters", "prowjobs", "secrets"].map(Health::new);
-        let inlets = Inlets {
-            ephemeral_clusters: ephemeral_cluster_requests,
-            prow_jobs: prow_job_requests,
-            moved,
-            writers: feed::Writers {
-                ephemeral_clusters: ephemeral_cluster_writer,
-                prow_jobs: prow_job_writer,
-            },
-        };
-        let controller = Self {
-            mode,
-            hub,
-            settings,
-            caches,
-            build_clusters,
-            observer,
-            executor,
-            status_writes: StatusWrites::default(),
-            queue,
-            orphans,
-            metrics,
-            health,
-            now,
-        };
-        (controller, inlets)
+        let sites = options.build_clusters;
+        Self { mode, hub, settings, caches, build_clusters, sites, observer, executor, status_writes: StatusWrites::default(), metrics, now }
     }
 
-    async fn run(self: &Arc<Self>, inlets: Inlets, stop: impl Future<Output = ()>) {
-        let Inlets { ephemeral_clusters, prow_jobs, moved, writers } = inlets;
-        let work = async |stopped: tokio::sync::watch::Receiver<()>| {
-            self.begin().await;
-            let on_delete = |deleted: &ObjectRef<DynamicObject>| {
-                self.queue.forget(&deleted.name);
-                self.orphans.forget(&deleted.name);
-            };
-            let clusters_in = self.hub.namespace().to_owned();
-            let clusters = run_reconciler(
-                self,
-                self.caches.ephemeral_clusters.clone(),
-                requests(ephemeral_clusters, move |name: &str| {
-                    ObjectRef::<EphemeralCluster>::new(name).within(&clusters_in)
-                })
-                .take_until(Box::pin(until_stopped(stopped.clone()))),
-                WORKERS,
-                |object, controller| Box::pin(async move { controller.reconcile_cluster(object).await }),
-                on_delete,
-            );
-            let jobs_in = self.hub.prow_job_namespace().to_owned();
-            let orphans = run_reconciler(
-                self,
-                self.caches.prow_jobs.clone(),
-                requests(prow_jobs, move |name: &str| ObjectRef::<ProwJob>::new(name).within(&jobs_in))
-                    .take_until(Box::pin(until_stopped(stopped))),
-                CONCURRENCY_OF_ORPHANS,
-                |job, controller| Box::pin(async move { controller.reconcile_job(job).await }),
-                on_delete,
-            );
-            tokio::join!(clusters, orphans);
-            self.observer.callers.wait_idle().await;
-        };
-        work_until(stop, self.feed(writers, moved), || self.has_begun(), work).await;
-    }
-
-    /// Waits until every possible cache is filled. An unreachable build cluster is waited for as long as it may be unreachable; otherwise every
-    /// restart would report clusters as out of reach.
-    async fn begin(&self) {
+    async fn wait_until_filled(&self) {
         // An error means that the writer is dropped, and with it the process ends.
         let _ = self.caches.ephemeral_clusters.wait_until_ready().await;
         let _ = self.caches.prow_jobs.wait_until_ready().await;
-        while !self.has_begun() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
+        while !self.caches.are_filled() {
+            sleep(Duration::from_millis(20)).await;
         }
+        // An unreachable build cluster is waited for as long as it may be unreachable; otherwise every restart would report clusters as out of
+        // reach.
         self.build_clusters.wait_for_first_list().await;
+    }
+
+    /// Reports the failure to the owner, if it concerns the owner. In proxy mode the status belongs to the other controller.
+    async fn report(&self, failure: ExecutionFailure<'_>, step: &Plan) -> Error {
+        let ExecutionFailure { mut object, action, error } = failure;
+        let message = action.and_then(|action| failure_message(action, &error));
+        let status = match (&self.mode, &object, action, message) {
+            (ControllerMode::Fulfil(_), Some(object), Some(action), Some(message)) => {
+                plan::failed(object, step, action, &message, (self.now)())
+            }
+            _ => None,
+        };
+        if let Some(status) = status
+            && let Err(unsaid) = self.executor.status(&mut object, &status).await
+        {
+            self.count(&unsaid);
+        }
+        error
+    }
+
+    fn count(&self, error: &Error) {
+        self.metrics.runtime().failed(error.action, error.reason.as_str());
+    }
+}
+
+impl Reconciler for Controller {
+    type Key = String;
+    type Observed = (Arc<EphemeralCluster>, ObservedState);
+    type Plan = Plan;
+    type Error = Error;
+
+    fn queue(&self) -> &RequestQueue<String> {
+        &self.caches.queue
+    }
+
+    fn metrics(&self) -> &RuntimeMetrics {
+        self.metrics.runtime()
+    }
+
+    async fn watch(&self) {
+        let watch_directory = async {
+            if let BuildClusterSource::Directory(directory, trust) = &self.sites {
+                self.build_clusters.watch_directory(directory, *trust).await;
+            }
+        };
+        tokio::join!(self.caches.watch(), watch_directory);
+    }
+
+    async fn wait_for_caches(&self) {
+        self.wait_until_filled().await;
         tracing::info!(
             ephemeralclusters = self.caches.ephemeral_clusters.len(),
             prowjobs = self.caches.prow_jobs.len(),
@@ -266,29 +220,116 @@ impl Controller {
         );
     }
 
-    /// Without permissions in their namespace Secrets cannot be listed: it may be deleted, and everything in it must end nevertheless.
-    fn has_begun(&self) -> bool {
-        let [ephemeral_clusters, prow_jobs, secrets] = &self.health;
-        ephemeral_clusters.listed() && prow_jobs.listed() && (secrets.listed() || secrets.is_forbidden())
+    async fn observe(&self, name: &String, bypass_caches: bool) -> Result<Option<Self::Observed>, Error> {
+        let Some(cached) = self.caches.ephemeral_cluster(name) else { return Ok(None) };
+        self.observer.observe(cached, bypass_caches).await
     }
 
-    /// The caches.
-    pub fn caches(&self) -> &Caches {
-        &self.caches
+    fn plan(&self, (object, observed): &Self::Observed) -> Plan {
+        match &self.mode {
+            ControllerMode::Fulfil(_) => plan::plan(object, observed, (self.now)()),
+            ControllerMode::Proxy => proxy::plan_proxy(object, observed, (self.now)()),
+        }
     }
 
-    /// The build clusters.
-    pub fn build_clusters(&self) -> &BuildClusterSet {
-        &self.build_clusters
+    async fn execute(&self, name: &String, (object, _): Self::Observed, mut step: Plan) -> Result<Action, Error> {
+        if let Some(remaining) = self.status_writes.postpone(&object, &mut step) {
+            step.requeue = step.requeue.within(remaining);
+        }
+        let outcome = match self.executor.run(Some(EphemeralCluster::clone(&object)), &step).await {
+            Ok(outcome) => outcome,
+            Err(failure) => return Err(self.report(failure, &step).await),
+        };
+        for error in &outcome.forgone {
+            self.count(error);
+            tracing::warn!(namespace = self.hub.namespace(), ephemeralcluster = name, %error, "left out");
+        }
+        if let Some(status) = &step.status {
+            self.metrics.transition(&object, status);
+            if differs(&object.status.value, status) {
+                self.status_writes.record(object.name());
+            }
+        }
+        if step.actions.contains(&Operation::RemoveFinalizer) {
+            self.metrics.record_release(&object, (self.now)());
+        }
+        outcome.undone.map_or(Ok(step.requeue.into()), Err)
+    }
+}
+
+/// Ends ProwJobs whose EphemeralCluster is deleted.
+struct OrphanedJobs<'a>(&'a Controller);
+
+impl Reconciler for OrphanedJobs<'_> {
+    type Key = String;
+    /// The job of an EphemeralCluster that does not exist any more, and the name of that. None: there is nothing to end.
+    type Observed = Option<(Job, String)>;
+    type Plan = Option<Plan>;
+    type Error = Error;
+
+    fn queue(&self) -> &RequestQueue<String> {
+        &self.0.caches.orphans
     }
 
-    /// The watches of the hub.
-    pub fn health(&self) -> &[Health] {
-        &self.health
+    fn metrics(&self) -> &RuntimeMetrics {
+        self.0.metrics.runtime()
     }
 
-    /// The queues and what they hold.
-    pub fn queues(&self) -> [(&'static str, &Queue); 2] {
-        [("ephemeralclusters", &self.queue), ("orphans", &self.orphans)]
+    async fn wait_for_caches(&self) {
+        self.0.wait_until_filled().await;
     }
+
+    async fn observe(&self, name: &String, _bypass_caches: bool) -> Result<Option<Self::Observed>, Error> {
+        let Controller { mode, hub, caches, observer, .. } = self.0;
+        let Some(cached) = caches.prow_job(name) else { return Ok(None) };
+        // In proxy mode the job is another controller's. EphemeralClusters in namespaces that this provider does not serve are not its concern.
+        let is_served = matches!(mode, ControllerMode::Fulfil(_)) && cached.is_of_namespace(hub.namespace());
+        let Some(owner) = cached.label(LABEL).filter(|_| is_served) else { return Ok(Some(None)) };
+        let is_it = |object: &EphemeralCluster| plan::is_own(object, &cached);
+        if cached.state().is_final() || caches.ephemeral_cluster(owner).is_some_and(|o| is_it(&o)) {
+            return Ok(Some(None));
+        }
+        // Ending a job is irreversible, so a cache is not enough.
+        let api = hub.ephemeral_clusters();
+        let object = observer.call("get_ephemeral_cluster", lookup::get_opt(&api, owner)).await?;
+        if object.is_some_and(|object| is_it(&object)) {
+            return Ok(Some(None));
+        }
+        let api = hub.prow_jobs();
+        let found = observer.call("get_prow_job", lookup::get_opt(&api, name)).await?;
+        let Some(prow_job) = found else { return Ok(Some(None)) };
+        let site = observer.site_of_orphan(&prow_job)?;
+        Ok(Some(Some((Job { prow_job, site }, owner.to_owned()))))
+    }
+
+    fn plan(&self, orphan: &Self::Observed) -> Option<Plan> {
+        let (job, _) = orphan.as_ref()?;
+        Some(orphan::plan_orphan(job, &self.0.settings, (self.0.now)()))
+    }
+
+    async fn execute(
+        &self,
+        name: &String,
+        orphan: Self::Observed,
+        step: Option<Plan>,
+    ) -> Result<Action, Error> {
+        let (Some((_, owner)), Some(step)) = (orphan, step) else { return Ok(Action::AwaitChange) };
+        if !step.actions.is_empty() {
+            tracing::warn!(
+                prowjob = name,
+                ephemeralcluster = owner,
+                "ending the job of an EphemeralCluster that is gone"
+            );
+        }
+        self.0.executor.run(None, &step).await.map_err(|failure| failure.error)?;
+        Ok(step.requeue.into())
+    }
+}
+
+/// Message about a failure for the owner. A signal that fails to arrive is reported even if the failure may be transient: time is limited from
+/// then on.
+fn failure_message(action: &Operation, error: &Error) -> Option<String> {
+    let counts = matches!(action, Operation::SignalWaitStep { .. }) && !error.reason.nothing_is_wrong();
+    let refused = || "the build cluster does not take the signal; tried again".to_owned();
+    error.owner_message().or_else(|| counts.then(refused))
 }

@@ -22,11 +22,12 @@ use testplatform_runtime::metrics::{
 };
 
 use super::{
-    controller::Controller,
+    caches::Caches,
     object::EphemeralCluster,
     prow_job::JobState,
     status::{Phase, Status},
 };
+use crate::build_clusters::BuildClusterSet;
 
 /// Upstream's buckets: five minutes to three hours.
 const MINUTES: [f64; 9] = [300.0, 600.0, 900.0, 1800.0, 3600.0, 5400.0, 7200.0, 9000.0, 10_800.0];
@@ -68,8 +69,8 @@ pub struct JobMetrics {
     deprovisioning: Family<Workflow, Histogram, Course>,
     workflows: FirstCome,
     up: Family<BuildClusterLabel, Gauge>,
-    /// Source of the gauges.
-    source: Mutex<Weak<Controller>>,
+    /// Sources of the gauges.
+    source: Mutex<(Weak<Caches>, Weak<BuildClusterSet>)>,
 }
 
 impl Default for JobMetrics {
@@ -139,9 +140,10 @@ impl JobMetrics {
 }
 
 impl JobMetrics {
-    /// From now on gauges are read from this controller.
-    pub fn attach(&self, controller: &Arc<Controller>) {
-        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(controller);
+    /// From now on gauges are read from there.
+    pub fn attach(&self, caches: &Arc<Caches>, build_clusters: &Arc<BuildClusterSet>) {
+        let sources = (Arc::downgrade(caches), Arc::downgrade(build_clusters));
+        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = sources;
     }
 
     /// A status was written over that of an object. Counts what happens once in a life.
@@ -179,9 +181,9 @@ impl JobMetrics {
     }
 
     pub(crate) fn refresh_jobs(&self) {
-        let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        let Some(controller) = source else { return };
-        let objects = controller.caches().ephemeral_clusters.state();
+        let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (Some(caches), Some(build_clusters)) = (source.0.upgrade(), source.1.upgrade()) else { return };
+        let objects = caches.ephemeral_clusters.state();
         let kinds: Vec<[String; 4]> = objects.iter().map(|object| kind_of(object)).collect();
         let kinds = most_frequent(kinds, MOST);
         self.count.clear();
@@ -194,12 +196,12 @@ impl JobMetrics {
         }
         let bad = objects.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
         self.runtime.set_undecodable("EphemeralCluster", bad);
-        let jobs = controller.caches().prow_jobs.state();
+        let jobs = caches.prow_jobs.state();
         let bad = jobs.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
         self.runtime.set_undecodable("ProwJob", bad);
-        self.runtime.refresh_loops(&controller.queues(), controller.health());
+        self.runtime.refresh_loops(&[&caches.queue, &caches.orphans], &caches.health);
         self.up.clear();
-        let states = controller.build_clusters().states();
+        let states = build_clusters.states();
         // If a cluster's kubeconfig is gone, its unfinished jobs still report it.
         for job in jobs.iter().filter(|job| !job.state().is_final() && job.state() != JobState::Scheduling) {
             let name = &job.spec.value.cluster;

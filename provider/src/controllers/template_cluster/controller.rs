@@ -2,48 +2,43 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::{StreamExt as _, future::join_all};
-use jiff::Timestamp;
-use kube::{
-    Api, Client,
-    api::{DynamicObject, ListParams},
-    core::ApiResource,
-    runtime::reflector::ObjectRef,
+use futures_util::{
+    FutureExt as _,
+    future::{Shared, join_all},
 };
+use jiff::Timestamp;
+use kube::{Api, Client, api::ListParams, core::ApiResource};
 use testplatform_apis::template::Backend;
 use testplatform_runtime::{
-    error::is_not_found,
-    queue::{Queue, Receiver, requests},
-    running::Running,
-    scheduler::{WORKERS, run_reconciler, until_stopped, work_until},
-    watch::Health,
+    controller::{self, Running},
+    error::{Error, is_not_found},
+    event::Event,
+    metrics::RuntimeMetrics,
+    reconcile::{Action, Reconciler, Requeue},
+    request_queue::RequestQueue,
 };
-use tokio::{
-    sync::watch,
-    time::{sleep, timeout},
-};
+use tokio::time::{sleep, timeout};
 
 use super::{
-    caches::{ClusterCaches, ClusterWriters},
-    execute::ClusterExecutor,
+    caches::ClusterCaches,
+    execute::{ClusterExecutor, ClusterFailure},
     metrics::ClusterMetrics,
     observe::ClusterObserver,
-    observed_state::ClusterSettings,
+    observed_state::{ClusterSettings, ClusterState},
+    overdue::LatestEnd,
+    plan::{self, ClusterPlan},
 };
 use crate::{
     config::{Clusters, ClustersOf},
     credentials::{
         account::guest_limiter::GuestLimiter,
-        cluster_kind::{self as kind, ClusterKind},
+        cluster_kind,
         cluster_lookup::resource,
         cluster_object::Cluster,
-        publish::CredentialsNamespace,
-        secret::SecretMeta,
+        publish::{CredentialsNamespace, OrphanedSecrets, SOON, SecretOwners as _},
     },
 };
 
-/// Number of Secrets that are reconciled concurrently.
-const CONCURRENCY_OF_ORPHANS: u16 = 2;
 /// How often it is asked whether the hub serves a kind by now.
 const ABSENT: Duration = Duration::from_secs(30);
 
@@ -62,69 +57,50 @@ pub struct Options {
     pub now: fn() -> Timestamp,
 }
 
-/// Everything that the loops of one kind share.
-pub struct ClusterController {
-    pub(super) kind: &'static dyn ClusterKind,
-    pub(super) resource: ApiResource,
-    pub(super) of: ClustersOf,
-    pub(super) vault: CredentialsNamespace,
-    pub(super) caches: Arc<ClusterCaches>,
-    pub(super) observer: ClusterObserver,
-    pub(super) executor: ClusterExecutor,
-    pub(super) queue: Queue,
-    pub(super) orphans: Queue,
-    pub(super) metrics: Arc<ClusterMetrics>,
-    /// Of the watches.
-    pub(super) health: [Health; 2],
-    pub(super) now: fn() -> Timestamp,
-}
-
-/// The ends that the loops read from.
-struct ClusterInlets {
-    clusters: Receiver,
-    orphans: Receiver,
-    writers: ClusterWriters,
+/// State of the controller of one kind.
+struct ClusterController {
+    observer: ClusterObserver,
+    executor: ClusterExecutor,
+    metrics: Arc<ClusterMetrics>,
+    now: fn() -> Timestamp,
 }
 
 /// Runs until `stop` and finishes started reconciles. Kinds that the hub does not serve are waited for.
 pub fn run(options: Options, metrics: Arc<ClusterMetrics>, stop: Running) -> Running {
-    Box::pin(run_until(options, metrics, stop))
+    Box::pin(async move {
+        let stop = stop.shared();
+        let backends = options.config.backends.iter();
+        let kinds =
+            backends.map(|(backend, of)| serve(*backend, of, &options, metrics.clone(), stop.clone()));
+        join_all(kinds.map(Box::pin)).await;
+    })
 }
 
-async fn run_until(options: Options, metrics: Arc<ClusterMetrics>, stop: Running) {
-    let (stopping, stopped) = watch::channel(());
-    let loops = options
-        .config
-        .backends
-        .iter()
-        .map(|(backend, of)| Box::pin(serve(*backend, of, &options, metrics.clone(), stopped.clone())));
-    let mut loops = std::pin::pin!(join_all(loops));
-    tokio::select! {
-        _ = &mut loops => {}
-        () = stop => {
-            let _ = stopping.send(());
-            loops.await;
-        }
-    }
-}
-
-/// The loop of one kind.
+/// Runs the controller of one kind.
 async fn serve(
     backend: Backend,
     of: &ClustersOf,
     options: &Options,
     metrics: Arc<ClusterMetrics>,
-    stopped: watch::Receiver<()>,
+    stop: Shared<Running>,
 ) {
-    let kind = kind::of(backend);
     let resource = tokio::select! {
-        () = until_stopped(stopped.clone()) => return,
+        () = stop.clone() => return,
         resource = until_served(backend, options) => resource,
     };
-    let (controller, inlets) = ClusterController::new(kind, resource, of, options, metrics);
-    let controller = Arc::new(controller);
-    controller.metrics.attach_clusters(&controller);
-    Box::pin(controller.run(inlets, until_stopped(stopped))).await;
+    let controller = ClusterController::new(backend, resource, of, options, metrics);
+    let ClusterObserver { vault, caches, patience, callers, .. } = &controller.observer;
+    let orphans = OrphanedSecrets {
+        owners: &controller.observer,
+        owners_health: &caches.health[0],
+        published: &caches.secrets,
+        vault,
+        request_timeout: *patience,
+        callers,
+        metrics: controller.metrics.runtime(),
+    };
+    tokio::join!(controller::run(&controller, stop.clone()), controller::run(&orphans, stop));
+    callers.wait_idle().await;
 }
 
 /// Waits until the hub serves a kind, and returns the best version. Logged once; the watches report all other errors.
@@ -155,140 +131,119 @@ async fn is_absent(options: &Options, resource: &ApiResource) -> bool {
     matches!(timeout(options.patience, api.list_metadata(&one)).await, Ok(Err(error)) if is_not_found(&error))
 }
 
-/// By what a cluster is known in queues.
-pub(super) fn key(object: &Cluster) -> String {
-    format!("{}/{}", object.namespace(), object.name())
-}
-
-/// Names of the watch of Secrets and of their queue, next to those of the kind itself.
-const fn queue_names(backend: Backend) -> [&'static str; 2] {
-    match backend {
-        Backend::HyperShift => ["hostedcluster-secrets", "hostedcluster-orphans"],
-        Backend::ClusterApi => ["cluster-secrets", "cluster-orphans"],
-        Backend::Caas => ["clustertemplateinstance-secrets", "clustertemplateinstance-orphans"],
-        Backend::Osac => ["clusterorder-secrets", "clusterorder-orphans"],
-    }
-}
-
 impl ClusterController {
     fn new(
-        kind: &'static dyn ClusterKind,
+        backend: Backend,
         resource: ApiResource,
         of: &ClustersOf,
         options: &Options,
         metrics: Arc<ClusterMetrics>,
-    ) -> (Self, ClusterInlets) {
+    ) -> Self {
         let Options { client, config, patience, instance, now } = options.clone();
-        let backend = kind.backend();
+        let kind = cluster_kind::of(backend);
         let settings = ClusterSettings::from(&config);
         let vault = CredentialsNamespace::new(client, &settings.credentials_namespace);
-        let (caches, writers) = ClusterCaches::new(backend, resource.clone(), vault.namespace());
-        let caches = Arc::new(caches);
-        let (queue, clusters) = Queue::new();
-        let (orphans, orphan_requests) = Queue::new();
+        let caches = Arc::new(ClusterCaches::new(kind, resource.clone(), of.clone(), vault.namespace()));
+        metrics.attach_clusters(&caches);
         let callers = GuestLimiter::default();
-        let observer = ClusterObserver {
-            kind,
-            resource: resource.clone(),
-            vault: vault.clone(),
-            caches: Arc::clone(&caches),
-            settings,
-            patience,
-            callers: callers.clone(),
-        };
         let executor = ClusterExecutor {
             backend,
             resource: resource.clone(),
             vault: vault.clone(),
             instance,
             patience,
-            callers,
+            callers: callers.clone(),
             now,
         };
-        let health = [backend.cluster_kind().plural, queue_names(backend)[0]].map(Health::new);
-        let inlets = ClusterInlets { clusters, orphans: orphan_requests, writers };
-        let of = of.clone();
-        let controller = Self {
-            kind,
-            resource,
-            of,
-            vault,
-            caches,
-            observer,
-            executor,
-            queue,
-            orphans,
-            metrics,
-            health,
-            now,
-        };
-        (controller, inlets)
+        let observer = ClusterObserver { kind, resource, vault, caches, settings, patience, callers };
+        Self { observer, executor, metrics, now }
     }
 
-    async fn run(self: &Arc<Self>, inlets: ClusterInlets, stop: impl Future<Output = ()>) {
-        let ClusterInlets { clusters, orphans, writers } = inlets;
-        let work = async |stopped: watch::Receiver<()>| {
-            self.begin().await;
-            let name_of = |deleted: &ObjectRef<DynamicObject>| {
-                format!("{}/{}", deleted.namespace.as_deref().unwrap_or_default(), deleted.name)
-            };
-            let reference = |key: &str| self.reference(key);
-            let looks = run_reconciler(
-                self,
-                self.caches.clusters.clone(),
-                requests(clusters, reference).take_until(Box::pin(until_stopped(stopped.clone()))),
-                WORKERS,
-                |object, controller| Box::pin(async move { controller.reconcile_cluster(object).await }),
-                |deleted| self.queue.forget(&name_of(deleted)),
-            );
-            let secret = |name: &str| ObjectRef::<SecretMeta>::new(name).within(self.vault.namespace());
-            let sweeps = run_reconciler(
-                self,
-                self.caches.secrets.clone(),
-                requests(orphans, secret).take_until(Box::pin(until_stopped(stopped))),
-                CONCURRENCY_OF_ORPHANS,
-                |secret, controller| Box::pin(async move { controller.reconcile_secret(secret).await }),
-                |deleted| self.orphans.forget(&deleted.name),
-            );
-            tokio::join!(looks, sweeps);
-            self.observer.callers.wait_idle().await;
-        };
-        work_until(stop, self.feed(writers), || self.has_begun(), work).await;
-    }
-
-    /// Waits until every cache is filled.
-    async fn begin(&self) {
-        while !self.has_begun() {
-            sleep(Duration::from_millis(20)).await;
+    /// Reports the failure to the owner, if it concerns the owner.
+    async fn report(&self, object: &Cluster, ClusterFailure { action, error }: ClusterFailure<'_>) -> Error {
+        let failure = action.zip(error.owner_message());
+        let notes = failure.and_then(|(action, message)| plan::failed(object, action, &message));
+        if let Some(notes) = notes
+            && let Err(unsaid) = self.executor.write_annotations(object, &notes).await
+        {
+            self.metrics.runtime().failed(unsaid.action, unsaid.reason.as_str());
         }
-        let (kind, clusters) = (&self.resource.kind, self.caches.clusters.len());
-        tracing::info!(kind, clusters, version = self.resource.version, "caches of clusters are filled");
+        error
+    }
+}
+
+/// A cluster, and everything around it that its plan depends on.
+enum ClusterObservation {
+    /// Its latest end has passed: the event to emit.
+    Overdue(Arc<Cluster>, Event),
+    /// It goes on.
+    Live(Arc<Cluster>, Box<ClusterState>),
+}
+
+impl Reconciler for ClusterController {
+    type Key = String;
+    type Observed = ClusterObservation;
+    /// None: the cluster is deleted.
+    type Plan = Option<ClusterPlan>;
+    type Error = Error;
+
+    fn queue(&self) -> &RequestQueue<String> {
+        &self.observer.caches.queue
     }
 
-    fn has_begun(&self) -> bool {
-        self.health.iter().all(Health::listed)
+    fn metrics(&self) -> &RuntimeMetrics {
+        self.metrics.runtime()
     }
 
-    /// The backend whose clusters they are.
-    pub fn backend(&self) -> Backend {
-        self.kind.backend()
+    async fn watch(&self) {
+        let vault = &self.observer.vault;
+        self.observer.caches.watch(vault.client(), vault).await;
     }
 
-    /// The clusters that are published here, as far as the cache knows.
-    pub fn served_clusters(&self) -> Vec<Arc<Cluster>> {
-        let namespace = self.vault.namespace();
-        let all = self.caches.clusters.state().into_iter();
-        all.filter(|object| object.is_marked_for(namespace)).collect()
+    async fn wait_for_caches(&self) {
+        self.observer.wait_for_caches().await;
+        let resource = &self.observer.resource;
+        let (kind, clusters) = (&resource.kind, self.observer.caches.clusters.len());
+        tracing::info!(kind, clusters, version = resource.version, "caches of clusters are filled");
     }
 
-    /// The watches.
-    pub fn health(&self) -> &[Health] {
-        &self.health
+    async fn observe(&self, key: &String, bypass_caches: bool) -> Result<Option<ClusterObservation>, Error> {
+        let Some(cached) = self.observer.caches.cluster(key) else { return Ok(None) };
+        if let LatestEnd::Overdue(event) = LatestEnd::of(&cached, &self.observer.settings, (self.now)()) {
+            return Ok(Some(ClusterObservation::Overdue(cached, event)));
+        }
+        let observed = self.observer.observe(cached, bypass_caches).await?;
+        Ok(observed.map(|(object, state)| ClusterObservation::Live(object, Box::new(state))))
     }
 
-    /// The queues and what they hold.
-    pub fn queues(&self) -> [(&'static str, &Queue); 2] {
-        let backend = self.backend();
-        [(backend.cluster_kind().plural, &self.queue), (queue_names(backend)[1], &self.orphans)]
+    fn plan(&self, observed: &ClusterObservation) -> Option<ClusterPlan> {
+        let ClusterObservation::Live(object, state) = observed else { return None };
+        Some(plan::plan(self.observer.kind, object, state, (self.now)()))
+    }
+
+    async fn execute(
+        &self,
+        _key: &String,
+        observed: ClusterObservation,
+        plan: Option<ClusterPlan>,
+    ) -> Result<Action, Error> {
+        let (object, plan) = match (observed, plan) {
+            (ClusterObservation::Overdue(object, event), _) => {
+                self.executor.end_overdue(&object, &event).await?;
+                // Its deletion is seen by the watch.
+                return Ok(Requeue::after(SOON).into());
+            }
+            (ClusterObservation::Live(object, _), plan) => (object, plan.unwrap_or_default()),
+        };
+        let forgone = match self.executor.run(&object, &plan).await {
+            Ok(forgone) => forgone,
+            Err(failure) => return Err(self.report(&object, failure).await),
+        };
+        for error in forgone {
+            self.metrics.runtime().failed(error.action, error.reason.as_str());
+            let (namespace, cluster) = (object.namespace(), object.name());
+            tracing::warn!(namespace, cluster, %error, "left out");
+        }
+        Ok(plan.requeue.into())
     }
 }

@@ -24,7 +24,7 @@ use crate::credentials::{
     cluster_object::Cluster,
     publish::{
         CredentialsNamespace, CredentialsOperation,
-        write::{delete_orphaned_secret, issue, publish, withdraw, write_annotations},
+        write::{issue, publish, withdraw, write_annotations},
     },
 };
 
@@ -162,14 +162,6 @@ impl ClusterExecutor {
             Err(error) if is_not_found(&error) => Ok(false),
             other => Ok(other.map(|_| true)?),
         }
-    }
-
-    /// Deletes a published Secret whose cluster is deleted. `deleted_uid` is the uid of the cluster's object.
-    pub async fn delete_orphaned_secret(&self, name: &str, deleted_uid: &str) -> Result<(), Error> {
-        let kind = self.backend.cluster_kind();
-        let removed =
-            delete_orphaned_secret(&self.vault, name, (kind.group, kind.kind), deleted_uid, &self.callers);
-        with_timeout("sweep_credentials", self.patience, removed).await
     }
 
     /// One line for each thing that was done. Never what was written.

@@ -9,7 +9,7 @@ use prometheus_client::{
 };
 use testplatform_runtime::metrics::RuntimeMetrics;
 
-use super::{controller::ClusterController, plan::progress};
+use super::{caches::ClusterCaches, plan::progress};
 
 /// Both are words of the program.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -24,7 +24,7 @@ pub struct ClusterMetrics {
     runtime: RuntimeMetrics,
     count: Family<ClusterLabels, Gauge>,
     /// Sources of the gauges: one for each kind that the hub serves.
-    sources: Mutex<Vec<Weak<ClusterController>>>,
+    sources: Mutex<Vec<Weak<ClusterCaches>>>,
 }
 
 impl ClusterMetrics {
@@ -54,28 +54,28 @@ impl ClusterMetrics {
 }
 
 impl ClusterMetrics {
-    /// From now on gauges of clusters of a kind are read from this controller.
-    pub fn attach_clusters(&self, controller: &Arc<ClusterController>) {
+    /// From now on gauges of clusters of a kind are read from these caches.
+    pub fn attach_clusters(&self, caches: &Arc<ClusterCaches>) {
         let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
-        sources.push(Arc::downgrade(controller));
+        sources.push(Arc::downgrade(caches));
     }
 
     pub(crate) fn refresh_clusters(&self) {
         let sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let sources: Vec<Arc<ClusterController>> = sources.iter().filter_map(Weak::upgrade).collect();
+        let sources: Vec<Arc<ClusterCaches>> = sources.iter().filter_map(Weak::upgrade).collect();
         if !sources.is_empty() {
             self.count.clear();
         }
-        for controller in sources {
-            let backend = controller.backend();
-            let served = controller.served_clusters();
+        for caches in sources {
+            let backend = caches.backend();
+            let served = caches.served_clusters();
             for object in &served {
                 let of = ClusterLabels { backend: backend.to_string(), state: progress(object) };
                 self.count.get_or_create(&of).inc();
             }
             let bad = served.iter().filter(|object| !object.is_readable()).count();
             self.runtime.set_undecodable(backend.cluster_kind().kind, bad);
-            self.runtime.refresh_loops(&controller.queues(), controller.health());
+            self.runtime.refresh_loops(&[&caches.queue, &caches.secrets.queue], &caches.health);
         }
     }
 }

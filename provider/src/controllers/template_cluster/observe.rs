@@ -13,6 +13,7 @@ use testplatform_runtime::{
     redacted::Redacted,
     timeout::with_timeout,
 };
+use tokio::time::sleep;
 
 use super::{
     caches::ClusterCaches,
@@ -25,7 +26,7 @@ use crate::credentials::{
     cluster_kind::{self as kind, ClusterKind, Password, owner},
     cluster_lookup,
     cluster_object::Cluster,
-    publish::{CredentialsNamespace, CredentialsSource, Reader},
+    publish::{CredentialsNamespace, CredentialsSource, Reader, SecretOwners},
 };
 
 /// Looks.
@@ -182,6 +183,31 @@ impl ClusterObserver {
         call: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, Error> {
         with_timeout(action, self.patience, async { call.await.map_err(Cause::from) }).await
+    }
+}
+
+impl SecretOwners for ClusterObserver {
+    fn kind(&self) -> (&'static str, &'static str) {
+        let kind = self.kind.backend().cluster_kind();
+        (kind.group, kind.kind)
+    }
+
+    fn serves(&self, namespace: &str) -> bool {
+        self.caches.of.serves(namespace)
+    }
+
+    fn cached_uid(&self, namespace: &str, name: &str) -> Option<String> {
+        Some(self.caches.cluster(&format!("{namespace}/{name}"))?.uid().to_owned())
+    }
+
+    async fn read_uid(&self, namespace: &str, name: &str) -> Result<Option<String>, Error> {
+        Ok(self.object(namespace, name).await?.map(|object| object.uid().to_owned()))
+    }
+
+    async fn wait_for_caches(&self) {
+        while !self.caches.are_filled() {
+            sleep(Duration::from_millis(20)).await;
+        }
     }
 }
 

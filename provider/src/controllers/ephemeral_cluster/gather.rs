@@ -12,7 +12,7 @@ use std::{
 
 use tokio::time::Instant;
 
-use crate::controllers::ephemeral_cluster::{
+use super::{
     conditions::{CLUSTER_READY, CREDENTIALS_IN_SYNC, PROW_JOB_COMPLETED, find},
     object::EphemeralCluster,
     operation::Plan,

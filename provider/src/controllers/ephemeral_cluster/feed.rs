@@ -1,5 +1,7 @@
 //! Maps events of the watches to objects.
 
+use std::sync::PoisonError;
+
 use kube::{
     core::ObjectMeta,
     runtime::{
@@ -11,17 +13,12 @@ use testplatform_apis::names::ephemeral_cluster::LABEL;
 use testplatform_runtime::watch;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::Controller;
-use crate::{
-    build_clusters::BuildClusterEvent,
-    controllers::ephemeral_cluster::{object::EphemeralCluster, prow_job::ProwJob},
+use super::{
+    caches::{Caches, Writers},
+    object::EphemeralCluster,
+    prow_job::ProwJob,
 };
-
-/// Fill the caches.
-pub(super) struct Writers {
-    pub(super) ephemeral_clusters: Writer<EphemeralCluster>,
-    pub(super) prow_jobs: Writer<ProwJob>,
-}
+use crate::build_clusters::BuildClusterEvent;
 
 /// Page size of lists of full objects. With kube's 500, and a configuration of some KiB in each object, the pages took more memory than the
 /// cache of five thousand, and an allocator seldom returns such memory.
@@ -30,12 +27,13 @@ const PAGE: u32 = 100;
 /// Labels and annotations of this project, and of the controllers of EphemeralClusters.
 const PREFIXES: [&str; 2] = ["testplatform.ci.openshift.org/", "ephemeralcluster.ci.openshift.io/"];
 
-impl Controller {
+impl Caches {
     /// Watches until it is dropped.
     ///
     /// Lists come in pages: that bounds what is held while they are read, and works with every API server.
-    pub(super) async fn feed(&self, writers: Writers, moved: UnboundedReceiver<BuildClusterEvent>) {
-        let Writers { ephemeral_clusters, prow_jobs } = writers;
+    pub(super) async fn watch(&self) {
+        let writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(Writers { ephemeral_clusters, prow_jobs, moved }) = writers else { return };
         tokio::join!(
             self.feed_ephemeral_clusters(ephemeral_clusters),
             self.feed_prow_jobs(prow_jobs),
@@ -53,15 +51,15 @@ impl Controller {
                 Event::Apply(object) => self.queue.push(object.name()),
                 // Its jobs may be orphans now.
                 Event::Delete(object) => {
-                    for job in self.caches.names_of_jobs(object.name()) {
+                    for job in self.names_of_jobs(object.name()) {
                         self.orphans.push(job);
                     }
                 }
                 Event::InitDone => {
-                    for object in self.caches.ephemeral_clusters.state() {
+                    for object in self.ephemeral_clusters.state() {
                         self.queue.push(object.name());
                     }
-                    for job in self.caches.prow_jobs.state() {
+                    for job in self.prow_jobs.state() {
                         self.orphans.push(job.name());
                     }
                 }
@@ -80,15 +78,15 @@ impl Controller {
             |event| {
                 let event = event.modify(|job| drop_unread_metadata(&mut job.metadata));
                 writer.apply_watcher_event(&event);
-                self.caches.index_job(&event);
+                self.index_job(&event);
                 match event {
                     Event::Apply(job) | Event::Delete(job) => self.push_job(&job),
                     Event::InitDone => {
-                        for job in self.caches.prow_jobs.state() {
+                        for job in self.prow_jobs.state() {
                             self.push_job(&job);
                         }
                         // A deleted job may be the reason to reconcile an EphemeralCluster.
-                        for object in self.caches.ephemeral_clusters.state() {
+                        for object in self.ephemeral_clusters.state() {
                             self.queue.push(object.name());
                         }
                     }
@@ -102,7 +100,7 @@ impl Controller {
     async fn feed_published(&self) {
         let api = self.hub.secrets_metadata();
         watch::keep_watching(api, Config::default(), &self.health[2], |event| {
-            for ephemeral_cluster in self.caches.take_published(&event) {
+            for ephemeral_cluster in self.take_published(&event) {
                 self.queue.push(ephemeral_cluster);
             }
         })
@@ -113,12 +111,12 @@ impl Controller {
         while let Some(moved) = moved.recv().await {
             match moved {
                 BuildClusterEvent::Job(job) => {
-                    if let Some(job) = self.caches.prow_job(&job) {
+                    if let Some(job) = self.prow_job(&job) {
                         self.push_job(&job);
                     }
                 }
                 BuildClusterEvent::Cluster(cluster) => {
-                    for job in self.caches.prow_jobs.state() {
+                    for job in self.prow_jobs.state() {
                         if job.spec.value.cluster == cluster {
                             self.push_job(&job);
                         }
@@ -131,7 +129,7 @@ impl Controller {
     /// A job may be an orphan, or its EphemeralCluster's.
     fn push_job(&self, job: &ProwJob) {
         if let Some(owner) = job.label(LABEL) {
-            if self.caches.ephemeral_cluster(owner).is_some() {
+            if self.ephemeral_cluster(owner).is_some() {
                 self.queue.push(owner);
             }
             self.orphans.push(job.name());
