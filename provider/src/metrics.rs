@@ -209,8 +209,8 @@ mod tests {
     use testplatform_apis::hub::Facts;
     use testplatform_runtime::{
         error::Reason,
-        request_queue::{RequestQueue, Settings},
         watch::Health,
+        workqueue::{RequestQueue, Settings},
     };
 
     use super::*;

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use anyhow::Context as _;
 use jiff::Timestamp;
 use kube::Client;
-use testplatform_runtime::{client::Trust, running::Running};
+use testplatform_runtime::{client::Trust, controller::Running};
 use tokio::sync::watch;
 
 use crate::{

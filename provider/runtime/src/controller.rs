@@ -14,8 +14,8 @@ use tokio::time::{Instant, timeout};
 use crate::{
     error::{Error, Reason, catch_panic},
     reconcile::{Action, ReconcileError as _, Reconciler},
-    request_queue::Request,
     timeout::no_answer_within,
+    workqueue::Request,
 };
 
 /// A controller that runs, or what it waits for to end. It does nothing before it is polled.
@@ -128,7 +128,7 @@ mod tests {
     use crate::{
         error::Cause,
         metrics::RuntimeMetrics,
-        request_queue::{RequestQueue, Settings},
+        workqueue::{RequestQueue, Settings},
     };
 
     type Result = std::result::Result<Action, Cause>;

@@ -15,7 +15,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use crate::{request_queue::RequestQueue, watch::Health};
+use crate::{watch::Health, workqueue::RequestQueue};
 
 /// From unnoticeable to worth an investigation.
 const SECONDS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];

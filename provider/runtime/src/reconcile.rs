@@ -8,13 +8,11 @@ use std::{
 };
 
 use jiff::SignedDuration;
-use kube::runtime::controller::Action as Again;
 
 use crate::{
-    error::{Cause, Error, Reason},
+    error::{Cause, Error},
     metrics::RuntimeMetrics,
-    queue::{Queue, resync_period},
-    request_queue::RequestQueue,
+    workqueue::RequestQueue,
 };
 
 /// A controller without its scheduling, which [`controller::run`](crate::controller::run) does.
@@ -153,45 +151,6 @@ impl From<Requeue> for Action {
             Requeue::OnChange => Self::AwaitChange,
             Requeue::After(after) => Self::RequeueAfter(after),
             Requeue::Fresh => Self::BypassCaches,
-        }
-    }
-}
-
-/// When to look again.
-pub fn requeue_after(
-    metrics: &RuntimeMetrics,
-    queue: &Queue,
-    kind: &'static str,
-    name: &str,
-    uid: &str,
-    looked: Result<Requeue, Error>,
-) -> Again {
-    let net = resync_period(uid);
-    match looked {
-        Ok(Requeue::OnChange) => {
-            queue.succeeded(name);
-            Again::requeue(net)
-        }
-        Ok(Requeue::After(time)) => {
-            queue.succeeded(name);
-            Again::requeue(time.min(net))
-        }
-        Ok(Requeue::Fresh) => {
-            queue.bypass_caches(name);
-            Again::requeue(queue.failed(name, true))
-        }
-        Err(error) if error.reason == Reason::NotYet => Again::requeue(Duration::from_secs(1)),
-        Err(error) => {
-            metrics.failed(error.action, error.reason.as_str());
-            let conflict = error.reason == Reason::Conflict;
-            let delay = queue.failed(name, conflict);
-            if conflict {
-                queue.bypass_caches(name);
-                tracing::debug!(kind, name, %error, "it changed meanwhile");
-            } else {
-                tracing::warn!(kind, name, %error, reason = error.reason.as_str(), again_in = ?delay, "failed");
-            }
-            Again::requeue(delay)
         }
     }
 }

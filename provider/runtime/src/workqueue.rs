@@ -1,307 +1,401 @@
-//! Work queue of the small controllers: reconciles requests by name, on events and after requeues.
+//! Work queue of a controller: keys of objects, when each is due, and what is remembered between its reconciles.
 //!
-//! Several requests run concurrently, so that a slow hub delays nobody else's requests, and never two for the same object. Requests that took
-//! long the last time get at most half of the workers: a server that accepts connections and never answers may be a tenant's, and a tenant may
-//! have many. A panic ends neither the other requests nor the process: the object may be a tenant's, and would crash the next process too.
+//! A key is queued once, however many events concern it, and is never handed out while its reconcile runs. Keys whose last reconcile took long get
+//! at most half of the workers: a server that accepts connections and never answers may be a tenant's, and a tenant may have many.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt::Debug,
+    hash::{DefaultHasher, Hash, Hasher as _},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use tokio::{
-    sync::mpsc::UnboundedReceiver,
+    sync::Notify,
     time::{Instant, sleep_until},
 };
 
-use crate::{error::catch_panic, metrics::RuntimeMetrics, queue::backoff};
+use crate::{error::Reason, reconcile::Action};
 
-/// How many looks there are at once, and how often at most.
-#[derive(Clone, Copy)]
-pub struct Concurrency {
-    /// At so many things at once.
-    pub max_concurrent_reconciles: usize,
-    /// Events for one request within this time lead to one reconcile.
-    pub debounce: Duration,
-}
-
-/// Where a look is a matter of one object.
+/// Debounce of a controller whose reconcile concerns one object.
 pub const DEBOUNCE: Duration = Duration::from_millis(200);
+/// Resync period of controllers with caches, as base and spread: a safety net below the watches.
+const RESYNC: (Duration, Duration) = (Duration::from_mins(25), Duration::from_mins(10));
 /// A reconcile that took longer than this and is requeued counts as slow.
 const SLOW_RECONCILE: Duration = Duration::from_secs(5);
-/// First and maximum delay after a failure or a missing dependency. The maximum is low enough for hundreds of affected requests.
-const BACKOFF: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(30));
-/// When a look has panicked.
-const PANIC_BACKOFF: Duration = Duration::from_secs(30);
 
-/// Result of a reconcile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Reconcile after the next event.
-    AwaitChange,
-    /// Reconcile after this time at the latest.
-    RequeueAfter(Duration),
-    /// A dependency is missing and no watch reports it. The request is retried with increasing delay.
-    Backoff,
-    /// The reconcile failed. It is retried with increasing delay.
-    Failed,
+/// How a queue hands out its requests.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Name of the controller in log lines.
+    pub controller: &'static str,
+    /// Longest time of a reconcile whose calls have no time limits of their own, and its name in the metrics of failures.
+    pub timeout: Option<(&'static str, Duration)>,
+    /// Maximum number of reconciles that run concurrently.
+    pub max_concurrent_reconciles: usize,
+    /// Events for one key within this time lead to one reconcile.
+    pub debounce: Duration,
+    /// When a request is due without an event.
+    pub retry: Retry,
+    /// Whether the time from an event to its reconcile is measured.
+    pub measures_wait: bool,
 }
 
-impl From<Option<Duration>> for Action {
-    fn from(after: Option<Duration>) -> Self {
-        after.map_or(Self::AwaitChange, Self::RequeueAfter)
+impl Settings {
+    /// Settings of a reconciler that reads from the API server alone.
+    pub const fn uncached(controller: &'static str, max_concurrent_reconciles: usize) -> Self {
+        let (timeout, debounce, retry) = (None, DEBOUNCE, Retry::UNCACHED);
+        Self { controller, timeout, max_concurrent_reconciles, debounce, retry, measures_wait: false }
+    }
+
+    /// Settings of a reconciler that reads from caches first.
+    pub const fn cached(controller: &'static str, max_concurrent_reconciles: usize) -> Self {
+        let (timeout, debounce, retry) = (None, Duration::ZERO, Retry::CACHED);
+        Self { controller, timeout, max_concurrent_reconciles, debounce, retry, measures_wait: false }
+    }
+
+    /// The same with a time limit for a whole reconcile.
+    #[must_use]
+    pub const fn with_timeout(mut self, action: &'static str, timeout: Duration) -> Self {
+        self.timeout = Some((action, timeout));
+        self
     }
 }
 
-/// Looks until `stop`, or until nothing can happen any more; what has begun is finished.
-pub async fn run_queue<N: Clone + Ord + Debug, L: Future<Output = Action>>(
-    mut happened: UnboundedReceiver<N>,
-    Concurrency { max_concurrent_reconciles: at_once, debounce: calm }: Concurrency,
-    metrics: &RuntimeMetrics,
-    look: impl Fn(N) -> L,
-    stop: impl Future<Output = ()>,
-) {
-    let mut due: BTreeMap<N, Instant> = BTreeMap::new();
-    let mut busy: BTreeSet<N> = BTreeSet::new();
-    let mut slow: BTreeSet<N> = BTreeSet::new();
-    let mut failures: BTreeMap<N, u32> = BTreeMap::new();
-    let places_of_slow = at_once.div_ceil(2);
-    let mut running = FuturesUnordered::new();
-    let mut stop = std::pin::pin!(stop);
-    loop {
-        let slow_wait = slow.intersection(&busy).count() >= places_of_slow;
-        let waits = |name: &N| busy.contains(name) || (slow_wait && slow.contains(name));
-        let next = due.iter().filter(|(name, _)| !waits(name)).min_by_key(|(_, at)| **at);
-        let next = next.filter(|_| busy.len() < at_once).map(|(name, at)| (name.clone(), *at));
-        let at = next.as_ref().map_or_else(Instant::now, |(_, at)| *at);
-        let (name, after) = tokio::select! {
-            () = &mut stop => break,
-            name = happened.recv() => match name {
-                Some(name) => (name, calm),
-                None => break,
-            },
-            Some(Completed { name, next, long }) = running.next() => {
-                busy.remove(&name);
-                if long && next != Action::AwaitChange {
-                    slow.insert(name.clone());
-                } else {
-                    slow.remove(&name);
-                }
-                let failed = failures.remove(&name).unwrap_or_default();
-                match next {
-                    Action::AwaitChange => continue,
-                    Action::RequeueAfter(after) => (name, after),
-                    Action::Backoff | Action::Failed => {
-                        let failed = failed.saturating_add(1);
-                        failures.insert(name.clone(), failed);
-                        (name, backoff(failed, BACKOFF))
+/// When a request is due without an event.
+#[derive(Clone, Copy, Debug)]
+pub struct Retry {
+    /// First and maximum delay of [`Action::Backoff`]. Doubled each time.
+    pub backoff: (Duration, Duration),
+    /// Whether an object is reconciled now and then although nothing happens to it.
+    pub resyncs: bool,
+    /// After a write to an outdated object.
+    pub conflict: Action,
+    /// After an observation that was incomplete.
+    pub not_yet: Action,
+    /// After a panic.
+    pub bug: Action,
+}
+
+impl Retry {
+    /// Of reconcilers without caches. The maximum delay is low enough for hundreds of affected requests.
+    pub const UNCACHED: Self = Self {
+        backoff: (Duration::from_secs(5), Duration::from_secs(30)),
+        resyncs: false,
+        conflict: Action::RequeueAfter(DEBOUNCE),
+        not_yet: Action::Backoff,
+        bug: Action::RequeueAfter(Duration::from_secs(30)),
+    };
+    /// Of reconcilers with caches.
+    pub const CACHED: Self = Self {
+        backoff: (Duration::from_secs(1), Duration::from_mins(5)),
+        resyncs: true,
+        conflict: Action::BypassCaches,
+        not_yet: Action::RequeueAfter(Duration::from_secs(1)),
+        bug: Action::Backoff,
+    };
+
+    /// Action after an error for this reason.
+    pub const fn after(&self, reason: Reason) -> Action {
+        match reason {
+            Reason::Conflict => self.conflict,
+            Reason::NotYet => self.not_yet,
+            Reason::Bug => self.bug,
+            _ => Action::Backoff,
+        }
+    }
+}
+
+/// Queue of requests, by the keys of their objects.
+pub struct RequestQueue<K> {
+    settings: Settings,
+    state: Mutex<QueueState<K>>,
+    changed: Notify,
+}
+
+/// A request whose reconcile starts.
+pub(crate) struct Request<K> {
+    pub key: K,
+    /// Time since the event that queued it, if one did.
+    pub waited: Option<Duration>,
+    /// Whether caches must not be relied on: they would only report the same uncertainty.
+    pub bypass_caches: bool,
+}
+
+/// The next request.
+enum Next<K> {
+    Ready(Request<K>),
+    /// No request is due before this time.
+    DueAt(Instant),
+    /// No request is due before an event, or before a reconcile ends.
+    Idle,
+}
+
+struct QueueState<K> {
+    requests: BTreeMap<K, RequestState>,
+    /// Due requests that are not running, by time: quick ones, and slow ones.
+    due: [BTreeSet<(Instant, K)>; 2],
+    /// How many of each are running.
+    running: [usize; 2],
+}
+
+/// State of a key.
+#[derive(Default)]
+struct RequestState {
+    due: Option<Instant>,
+    /// Time of the first event since the last reconcile started.
+    queued_since: Option<Instant>,
+    is_running: bool,
+    is_slow: bool,
+    /// Consecutive failures.
+    failures: u32,
+    bypass_caches: bool,
+}
+
+impl<K: Clone + Hash + Ord> RequestQueue<K> {
+    /// An empty queue.
+    pub fn new(settings: Settings) -> Self {
+        let due = [BTreeSet::new(), BTreeSet::new()];
+        let state = QueueState { requests: BTreeMap::new(), due, running: [0; 2] };
+        Self { settings, state: Mutex::new(state), changed: Notify::new() }
+    }
+
+    /// How it hands out its requests.
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Queues a request because of an event.
+    pub fn push(&self, key: impl Into<K>) {
+        let (key, now) = (key.into(), Instant::now());
+        let mut state = self.lock_state();
+        state.schedule(&key, now + self.settings.debounce);
+        if let Some(request) = state.requests.get_mut(&key) {
+            request.queued_since.get_or_insert(now);
+        }
+        self.changed.notify_one();
+    }
+
+    /// How long the oldest event has waited, and how many requests wait because of one.
+    pub fn age(&self) -> (Duration, usize) {
+        let state = self.lock_state();
+        let waiting = state.requests.values().filter_map(|request| request.queued_since);
+        let (oldest, length) = (waiting.clone().min(), waiting.count());
+        (oldest.map(|since| since.elapsed()).unwrap_or_default(), length)
+    }
+
+    /// Starts the next request, and waits for it if none is due.
+    pub(crate) async fn start_next(&self) -> Request<K> {
+        loop {
+            let next = self.lock_state().start_due(self.settings.max_concurrent_reconciles);
+            match next {
+                Next::Ready(request) => return request,
+                Next::Idle => self.changed.notified().await,
+                Next::DueAt(at) => {
+                    tokio::select! {
+                        () = self.changed.notified() => {}
+                        () = sleep_until(at) => {}
                     }
                 }
             }
-            () = sleep_until(at), if next.is_some() => {
-                if let Some((name, _)) = next {
-                    due.remove(&name);
-                    busy.insert(name.clone());
-                    running.push(reconcile_caught(metrics, look(name.clone()), name));
-                }
-                continue;
+        }
+    }
+
+    /// Ends a reconcile that took this time, and returns after which time the next one is due. After an error, failures and distrust of caches
+    /// stay.
+    pub(crate) fn complete(
+        &self,
+        key: &K,
+        action: Action,
+        is_error: bool,
+        took: Duration,
+    ) -> Option<Duration> {
+        let Settings { retry, .. } = &self.settings;
+        let mut state = self.lock_state();
+        let request = state.end(key)?;
+        request.is_slow = took > SLOW_RECONCILE && !matches!(action, Action::AwaitChange | Action::Forget);
+        if matches!(action, Action::BypassCaches | Action::Backoff) {
+            request.failures = request.failures.saturating_add(1);
+        } else if !is_error {
+            request.failures = 0;
+            request.bypass_caches = false;
+        }
+        let after = match action {
+            Action::Forget => None,
+            Action::AwaitChange => retry.resyncs.then(|| resync_period(key)),
+            Action::RequeueAfter(after) if retry.resyncs => Some(after.min(resync_period(key))),
+            Action::RequeueAfter(after) => Some(after),
+            Action::Backoff => Some(backoff(request.failures, retry.backoff)),
+            Action::BypassCaches => {
+                request.bypass_caches = true;
+                Some(match request.failures - 1 {
+                    0 => Duration::ZERO,
+                    repeated => backoff(repeated, retry.backoff),
+                })
             }
         };
-        let at = Instant::now() + after;
-        due.entry(name).and_modify(|before| *before = at.min(*before)).or_insert(at);
+        // An event during the reconcile has its own time, which may be earlier.
+        let pushed = request.due.take();
+        for at in pushed.into_iter().chain(after.map(|after| Instant::now() + after)) {
+            state.schedule(key, at);
+        }
+        state.forget_idle(key);
+        self.changed.notify_one();
+        after
     }
-    while running.next().await.is_some() {}
+
+    fn lock_state(&self) -> MutexGuard<'_, QueueState<K>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-/// A look that has ended.
-struct Completed<N> {
-    name: N,
-    next: Action,
-    /// Whether it took long.
-    long: bool,
+impl<K: Clone + Ord> QueueState<K> {
+    /// Makes a request due at a time, unless it is due earlier.
+    fn schedule(&mut self, key: &K, at: Instant) {
+        let request = self.requests.entry(key.clone()).or_default();
+        if request.due.is_some_and(|due| due <= at) {
+            return;
+        }
+        let before = request.due.replace(at);
+        if request.is_running {
+            return;
+        }
+        let due = &mut self.due[usize::from(request.is_slow)];
+        if let Some(before) = before {
+            due.remove(&(before, key.clone()));
+        }
+        due.insert((at, key.clone()));
+    }
+
+    /// Starts the request that is due first, if a worker is free for it.
+    fn start_due(&mut self, workers: usize) -> Next<K> {
+        let [quick, slow] = self.running;
+        if quick + slow >= workers {
+            return Next::Idle;
+        }
+        let of_slow = self.due[1].first().filter(|_| slow < workers.div_ceil(2));
+        let Some((at, key)) = self.due[0].first().into_iter().chain(of_slow).min().cloned() else {
+            return Next::Idle;
+        };
+        if at > Instant::now() {
+            return Next::DueAt(at);
+        }
+        let request = self.requests.entry(key.clone()).or_default();
+        let class = usize::from(request.is_slow);
+        request.due = None;
+        request.is_running = true;
+        let waited = request.queued_since.take().map(|since| since.elapsed());
+        let bypass_caches = request.bypass_caches;
+        self.running[class] += 1;
+        self.due[class].remove(&(at, key.clone()));
+        Next::Ready(Request { key, waited, bypass_caches })
+    }
+
+    /// Frees the worker of a request.
+    fn end(&mut self, key: &K) -> Option<&mut RequestState> {
+        let request = self.requests.get_mut(key).filter(|request| request.is_running)?;
+        request.is_running = false;
+        self.running[usize::from(request.is_slow)] -= 1;
+        Some(request)
+    }
+
+    /// Drops a key of which nothing has to be remembered.
+    fn forget_idle(&mut self, key: &K) {
+        if self.requests.get(key).is_some_and(|request| request.due.is_none()) {
+            self.requests.remove(key);
+        }
+    }
 }
 
-async fn reconcile_caught<N: Debug>(
-    metrics: &RuntimeMetrics,
-    look: impl Future<Output = Action>,
-    name: N,
-) -> Completed<N> {
-    let began = Instant::now();
-    let next = catch_panic(async { Ok(look.await) }).await.unwrap_or_else(|error| {
-        let (reason, again_in) = (error.reason.as_str(), PANIC_BACKOFF);
-        metrics.failed(error.action, reason);
-        tracing::warn!(?name, %error, reason, ?again_in, "failed");
-        Action::RequeueAfter(again_in)
-    });
-    Completed { name, next, long: began.elapsed() > SLOW_RECONCILE }
+/// Delay after a number of consecutive failures, between the first and the maximum delay.
+fn backoff(failures: u32, (first, most): (Duration, Duration)) -> Duration {
+    first.saturating_mul(1 << (failures.clamp(1, 16) - 1)).min(most)
+}
+
+/// Resync period of an object. Each has its own, so that not all are reconciled at once.
+fn resync_period(key: &impl Hash) -> Duration {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    RESYNC.0 + RESYNC.1.mul_f64(f64::from(u16::try_from(hasher.finish() % 1000).unwrap_or_default()) / 1000.0)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
-    use prometheus_client::{encoding::text, registry::Registry};
-    use tokio::{
-        sync::mpsc::unbounded_channel,
-        time::{Instant, sleep},
-    };
+    use std::collections::HashSet;
 
     use super::*;
 
-    /// Runs looks at what happens at these seconds, and returns which began when, in milliseconds.
-    async fn began(
-        events: &[(u64, &str)],
-        at_once: usize,
-        look: impl AsyncFn(&str) -> Action,
-    ) -> Vec<(u128, String)> {
-        counted(&RuntimeMetrics::default(), events, at_once, look).await
+    const CACHED: Settings = Settings::cached("test", 4);
+
+    /// Starts and completes a request that is due, and returns when the next one is.
+    async fn pass(queue: &RequestQueue<String>, action: Action, is_error: bool) -> Option<Duration> {
+        let request = queue.start_next().await;
+        queue.complete(&request.key, action, is_error, Duration::ZERO)
     }
 
-    async fn counted(
-        metrics: &RuntimeMetrics,
-        events: &[(u64, &str)],
-        at_once: usize,
-        look: impl AsyncFn(&str) -> Action,
-    ) -> Vec<(u128, String)> {
-        let (sender, happened) = unbounded_channel();
-        let start = Instant::now();
-        let began = Mutex::new(vec![]);
-        let looking = run_queue(
-            happened,
-            Concurrency { max_concurrent_reconciles: at_once, debounce: DEBOUNCE },
-            metrics,
-            async |name: String| {
-                began.lock().unwrap().push((start.elapsed().as_millis(), name.clone()));
-                look(&name).await
-            },
-            sleep(Duration::from_secs(100)),
-        );
-        let happening = async {
-            for (at, name) in events {
-                sleep_until(start + Duration::from_secs(*at)).await;
-                sender.send((*name).to_owned()).unwrap();
-            }
-            sleep(Duration::from_secs(1000)).await;
-        };
-        tokio::select! {
-            () = looking => {}
-            () = happening => {}
+    #[tokio::test(start_paused = true)]
+    async fn failures_back_off_and_are_forgotten_after_a_success() {
+        let queue = RequestQueue::new(CACHED);
+        queue.push("a");
+        let mut seconds = Vec::new();
+        for _ in 0..12 {
+            seconds.push(pass(&queue, Action::Backoff, true).await.unwrap().as_secs());
         }
-        began.into_inner().unwrap()
-    }
-
-    fn seen(began: &[(u128, String)]) -> Vec<(u128, &str)> {
-        began.iter().map(|(at, name)| (*at, name.as_str())).collect()
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn one_that_hangs_keeps_nobody_waiting() {
-        let look = async |name: &str| {
-            if name == "slow" {
-                sleep(Duration::from_secs(30)).await;
-            }
-            Action::AwaitChange
-        };
-        let began = began(&[(0, "slow"), (1, "quick"), (2, "slow"), (3, "quick")], 8, look).await;
-        // And what happened meanwhile is seen by one more look, after the first.
-        assert_eq!(seen(&began), [(200, "slow"), (1200, "quick"), (3200, "quick"), (30_200, "slow")]);
+        assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]);
+        pass(&queue, Action::AwaitChange, false).await;
+        assert_eq!(
+            pass(&queue, Action::BypassCaches, true).await,
+            Some(Duration::ZERO),
+            "the first time at once"
+        );
+        assert_eq!(
+            pass(&queue, Action::BypassCaches, true).await,
+            Some(Duration::from_secs(1)),
+            "but not again and again"
+        );
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_more_than_so_many_at_once() {
-        let look = async |_: &str| {
-            sleep(Duration::from_secs(10)).await;
-            Action::AwaitChange
-        };
-        let began = began(&[(0, "a"), (0, "b"), (0, "c")], 2, look).await;
-        assert_eq!(seen(&began), [(200, "a"), (200, "b"), (10_200, "c")]);
+    async fn age_counts_from_the_first_event() {
+        let queue = RequestQueue::<String>::new(CACHED);
+        queue.push("a");
+        tokio::time::advance(Duration::from_secs(2)).await;
+        queue.push("a");
+        assert_eq!(queue.age(), (Duration::from_secs(2), 1));
+        let request = queue.start_next().await;
+        assert_eq!((request.waited, queue.age().1), (Some(Duration::from_secs(2)), 0));
+        queue.complete(&request.key, Action::BypassCaches, false, Duration::ZERO);
+        let request = queue.start_next().await;
+        assert_eq!((request.waited, request.bypass_caches), (None, true));
+        queue.complete(&request.key, Action::RequeueAfter(Duration::ZERO), true, Duration::ZERO);
+        let request = queue.start_next().await;
+        assert!(request.bypass_caches, "the reconcile did not succeed");
+        queue.complete(&request.key, Action::RequeueAfter(Duration::ZERO), false, Duration::ZERO);
+        assert!(!queue.start_next().await.bypass_caches);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn those_that_took_long_leave_half_of_the_places() {
-        let look = async |name: &str| {
-            if !name.starts_with("silent") {
-                return Action::AwaitChange;
-            }
-            sleep(Duration::from_secs(10)).await;
-            Action::RequeueAfter(Duration::ZERO)
-        };
-        let events = [(0, "silent-1"), (0, "silent-2"), (0, "silent-3"), (15, "a"), (21, "b")];
-        let began = began(&events, 2, look).await;
-        let others: Vec<_> = seen(&began).into_iter().filter(|(_, name)| name.len() == 1).collect();
-        // A server is not known to be unresponsive before its first reconcile.
-        assert_eq!(others, [(20_200, "a"), (21_200, "b")]);
-        let turns = |of: &str| began.iter().filter(|(_, name)| name == of).count();
-        assert!((2..=5).contains(&turns("silent-1")), "{began:?}");
-        assert!((2..=5).contains(&turns("silent-2")), "{began:?}");
-        assert!((2..=5).contains(&turns("silent-3")), "{began:?}");
+    async fn a_waiting_key_is_not_queued_twice() {
+        let queue = RequestQueue::<String>::new(CACHED);
+        for name in ["a", "b", "a", "b", "a"] {
+            queue.push(name);
+        }
+        let first = queue.start_next().await.key;
+        // Its reconcile has started, so an event now needs another one.
+        queue.push("a");
+        let second = queue.start_next().await.key;
+        assert_eq!((first.as_str(), second.as_str(), queue.age().1), ("a", "b", 1));
+        queue.complete(&first, Action::Forget, false, Duration::ZERO);
+        queue.complete(&second, Action::Forget, false, Duration::ZERO);
+        assert_eq!(queue.start_next().await.key, "a");
+        queue.complete(&first, Action::Forget, false, Duration::ZERO);
+        assert!(queue.lock_state().requests.is_empty(), "nothing is remembered of what does not exist");
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn what_is_to_be_looked_at_again_is() {
-        let look = async |name: &str| Action::from((name == "a").then_some(Duration::from_secs(40)));
-        let began = began(&[(0, "a"), (0, "b"), (0, "a")], 2, look).await;
-        assert_eq!(seen(&began), [(200, "a"), (200, "b"), (40_200, "a"), (80_200, "a")]);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_fails_is_tried_again_later_each_time_until_it_does_not() {
-        let failures = Mutex::new(0);
-        let look = async |_: &str| {
-            let mut failures = failures.lock().unwrap();
-            *failures += 1;
-            // An event in the meantime does not wait, and changes nothing.
-            if *failures == 7 { Action::AwaitChange } else { Action::Failed }
-        };
-        let began = began(&[(0, "a"), (68, "a"), (98, "a")], 8, look).await;
-        let at: Vec<_> = began.iter().map(|(at, _)| *at).collect();
-        assert_eq!(at, [200, 5_200, 15_200, 35_200, 65_200, 68_200, 98_200]);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_has_not_failed_begins_anew() {
-        let looked = Mutex::new(0);
-        let look = async |_: &str| {
-            let mut looked = looked.lock().unwrap();
-            *looked += 1;
-            if *looked == 3 { Action::RequeueAfter(Duration::from_secs(1)) } else { Action::Failed }
-        };
-        let began = began(&[(0, "a")], 8, look).await;
-        let at: Vec<_> = began.iter().map(|(at, _)| *at).take(6).collect();
-        assert_eq!(at, [200, 5_200, 15_200, 16_200, 21_200, 31_200]);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn one_that_panics_ends_nothing_and_is_looked_at_again() {
-        let metrics = RuntimeMetrics::default();
-        let look = async |name: &str| {
-            sleep(Duration::from_secs(5)).await;
-            assert_ne!(name, "bad", "a bug");
-            Action::AwaitChange
-        };
-        let began = counted(&metrics, &[(0, "bad"), (1, "good"), (50, "good")], 8, look).await;
-        let bad = [(200, "bad"), (35_200, "bad"), (70_200, "bad")];
-        let good = [(1200, "good"), (50_200, "good")];
-        assert_eq!(seen(&began), [bad[0], good[0], bad[1], good[1], bad[2]]);
-        let mut registry = Registry::default();
-        metrics.register(&mut registry);
-        let mut told = String::new();
-        text::encode(&mut told, &registry).unwrap();
-        let line = r#"provider_action_errors_total{action="look",reason="bug"} 3"#;
-        assert!(told.contains(line), "{told}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_has_begun_is_finished() {
-        let ended = Mutex::new(0);
-        let look = async |_: &str| {
-            sleep(Duration::from_secs(20)).await;
-            *ended.lock().unwrap() += 1;
-            Action::AwaitChange
-        };
-        let began = began(&[(90, "late")], 2, look).await;
-        assert_eq!((seen(&began), *ended.lock().unwrap()), (vec![(90_200, "late")], 1));
+    #[test]
+    fn resync_periods_are_spread() {
+        let times: HashSet<Duration> = (0..100).map(|n| resync_period(&format!("ns/name-{n}"))).collect();
+        assert!(times.len() > 50);
+        assert!(times.iter().all(|t| (RESYNC.0..RESYNC.0 + RESYNC.1).contains(t)));
     }
 }

@@ -20,9 +20,9 @@ use testplatform_runtime::{
     lookup,
     metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
-    request_queue::{RequestQueue, Settings},
     timeout::with_timeout,
     watch::{Health, keep_watching},
+    workqueue::{RequestQueue, Settings},
 };
 use tokio::time::Instant;
 

@@ -21,8 +21,8 @@ use testplatform_runtime::{
     event::emit_event,
     metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
-    request_queue::{DEBOUNCE, RequestQueue, Settings},
     watch::{Health, track},
+    workqueue::{DEBOUNCE, RequestQueue, Settings},
 };
 use tokio::time::Instant;
 

@@ -16,7 +16,7 @@ use serde_json::Value;
 use testplatform_runtime::{
     error::{Cause, is_forbidden, plain_message},
     lookup,
-    request_queue::RequestQueue,
+    workqueue::RequestQueue,
 };
 use tokio::{task::JoinSet, time::sleep};
 

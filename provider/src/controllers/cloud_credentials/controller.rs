@@ -26,9 +26,9 @@ use testplatform_runtime::{
     lookup,
     metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
-    request_queue::{RequestQueue, Retry, Settings},
     timeout::with_timeout,
     watch::{Health, keep_watching, track},
+    workqueue::{RequestQueue, Retry, Settings},
 };
 
 use super::{

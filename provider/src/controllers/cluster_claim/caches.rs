@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::runtime::reflector::{self, ObjectRef, Store, store::Writer};
 use testplatform_runtime::{
-    request_queue::{RequestQueue, Settings},
     watch::Health,
+    workqueue::{RequestQueue, Settings},
 };
 
 use super::object::{ClusterClaim, ClusterDeployment, ClusterPool};

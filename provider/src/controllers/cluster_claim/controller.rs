@@ -12,7 +12,7 @@ use testplatform_runtime::{
     error::{Error, is_not_found},
     metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
-    request_queue::RequestQueue,
+    workqueue::RequestQueue,
 };
 use tokio::time::{sleep, timeout};
 

@@ -15,8 +15,8 @@ use testplatform_runtime::{
     error::{Error, plain_message},
     metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler, Requeue},
-    request_queue::{RequestQueue, Retry, Settings},
     watch::{Health, keep_watching},
+    workqueue::{RequestQueue, Retry, Settings},
 };
 
 use super::{

@@ -15,9 +15,9 @@ use kube::{
 };
 use testplatform_apis::names::{ephemeral_cluster::LABEL, ours};
 use testplatform_runtime::{
-    request_queue::{RequestQueue, Settings},
     table::Table,
     watch::Health,
+    workqueue::{RequestQueue, Settings},
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 

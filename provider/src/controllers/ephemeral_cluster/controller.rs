@@ -13,7 +13,7 @@ use testplatform_runtime::{
     lookup,
     metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
-    request_queue::RequestQueue,
+    workqueue::RequestQueue,
 };
 use tokio::time::sleep;
 

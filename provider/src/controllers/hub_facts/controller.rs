@@ -10,7 +10,7 @@ use testplatform_runtime::{
     error::Error,
     metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
-    request_queue::{RequestQueue, Settings},
+    workqueue::{RequestQueue, Settings},
 };
 
 use super::{

@@ -22,8 +22,8 @@ use testplatform_runtime::{
     lookup,
     metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
-    request_queue::{RequestQueue, Settings},
     timeout::with_timeout,
+    workqueue::{RequestQueue, Settings},
 };
 
 use super::{

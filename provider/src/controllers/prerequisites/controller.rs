@@ -19,8 +19,8 @@ use testplatform_runtime::{
     lookup,
     metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
-    request_queue::{RequestQueue, Settings},
     timeout::with_timeout,
+    workqueue::{RequestQueue, Settings},
 };
 use tokio::time::Instant;
 

@@ -25,8 +25,8 @@ use testplatform_runtime::{
     lookup,
     metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
-    request_queue::{RequestQueue, Retry, Settings},
     watch::{Health, track},
+    workqueue::{RequestQueue, Retry, Settings},
 };
 use tokio::time::Instant;
 

@@ -19,8 +19,8 @@ use testplatform_runtime::{
     error::{Cause, Error},
     metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
-    request_queue::{DEBOUNCE, RequestQueue, Settings},
     watch::{Health, keep_watching},
+    workqueue::{DEBOUNCE, RequestQueue, Settings},
 };
 
 use super::{

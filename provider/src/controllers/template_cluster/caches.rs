@@ -12,8 +12,8 @@ use kube::{
 };
 use testplatform_apis::template::Backend;
 use testplatform_runtime::{
-    request_queue::{RequestQueue, Settings},
     watch::{Health, keep_watching},
+    workqueue::{RequestQueue, Settings},
 };
 
 use crate::{

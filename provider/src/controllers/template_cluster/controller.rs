@@ -15,7 +15,7 @@ use testplatform_runtime::{
     event::Event,
     metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler, Requeue},
-    request_queue::RequestQueue,
+    workqueue::RequestQueue,
 };
 use tokio::time::{sleep, timeout};
 

@@ -16,9 +16,9 @@ use testplatform_runtime::{
     error::{Error, Reason},
     metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
-    request_queue::{RequestQueue, Settings},
     timeout::with_timeout,
     watch::{Health, keep_watching},
+    workqueue::{RequestQueue, Settings},
 };
 
 use super::{CredentialsNamespace, Labelled, SecretOwner, write::delete_orphaned_secret};

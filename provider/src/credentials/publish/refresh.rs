@@ -20,10 +20,10 @@ use testplatform_apis::{
 };
 use testplatform_runtime::{
     apply::patch_params,
+    controller::Running,
     error::{Cause, Error, Reason, catch_panic},
     lookup,
     metrics::RuntimeMetrics,
-    running::Running,
     timeout::with_timeout,
 };
 use tokio::time::sleep;

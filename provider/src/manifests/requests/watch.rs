@@ -8,8 +8,8 @@ use std::{
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client, ResourceExt as _, core::PartialObjectMeta, runtime::watcher};
 use testplatform_runtime::{
-    request_queue::RequestQueue,
     watch::{Health, track},
+    workqueue::RequestQueue,
 };
 
 use super::RequestKeys;

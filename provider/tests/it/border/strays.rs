@@ -19,7 +19,7 @@ use testplatform_apis::{
     cloud as credential, prerequisites as before,
     template::Backend::{self, ClusterApi, HyperShift},
 };
-use testplatform_runtime::running::Running;
+use testplatform_runtime::controller::Running;
 use tokio::time::sleep;
 
 use super::{

@@ -7,7 +7,7 @@ use std::{
 
 use http::{Request, Response};
 use kube::client::Body;
-use testplatform_runtime::request_queue::Settings;
+use testplatform_runtime::workqueue::Settings;
 
 use super::*;
 use crate::controllers::cleanup::plan::{MOST_RUNS, RunKind};
