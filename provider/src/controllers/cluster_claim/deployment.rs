@@ -1,10 +1,7 @@
 //! Fields that are read of a ClusterDeployment.
 
-use jiff::Timestamp;
 use serde::Deserialize;
-use testplatform_apis::foreign::meta::{ObservedCondition, find_condition};
-
-use super::object::ClusterDeployment;
+use testplatform_apis::foreign::meta::ObservedCondition;
 
 /// Parts of `spec`.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -115,72 +112,3 @@ pub mod names {
 pub const RUNNING: &str = "Running";
 /// Power state of a hibernating cluster.
 pub const HIBERNATING: &str = "Hibernating";
-
-impl ClusterDeployment {
-    /// Whether it is on its way out, or marked for it.
-    pub fn is_ending(&self) -> bool {
-        let marked = |key: &&str| self.annotation(key) == Some("true");
-        self.is_deleted() || [names::REMOVE, names::REMOVE_CLAIMED].iter().any(marked)
-    }
-
-    /// A condition of it.
-    pub fn condition(&self, type_: &str) -> Option<&ObservedCondition> {
-        find_condition(&self.status.value.conditions, type_)
-    }
-
-    /// Whether it belongs to a pool and is unclaimed.
-    pub fn is_unclaimed(&self) -> bool {
-        self.spec.value.cluster_pool_ref.as_ref().is_some_and(|pool| pool.claim_name.is_empty())
-    }
-
-    /// Whether it is one of a pool.
-    pub fn is_of(&self, namespace: &str, pool: &str) -> bool {
-        let pool_ref = self.spec.value.cluster_pool_ref.as_ref();
-        pool_ref.is_some_and(|of| of.namespace == namespace && of.pool_name == pool)
-    }
-
-    /// Whether its installation failed for good: the pool replaces it.
-    pub fn is_broken(&self) -> bool {
-        self.condition(conditions::PROVISION_STOPPED).is_some_and(ObservedCondition::is_true)
-    }
-
-    /// Power state as Hive reports it; the step of the transition where Hive reports only that. None if unknown.
-    pub fn power_state(&self) -> Option<&str> {
-        let reported = Some(self.status.value.power_state.as_str()).filter(|word| !word.is_empty());
-        reported.or_else(|| {
-            let asleep = self.condition(conditions::HIBERNATING).filter(|c| c.is_true());
-            let step = asleep.or_else(|| self.condition(conditions::READY));
-            step.map(|c| c.reason.as_str()).filter(|word| !word.is_empty())
-        })
-    }
-
-    /// Since when it sleeps; None if it does not, or is on its way.
-    pub fn asleep_since(&self) -> Option<Option<Timestamp>> {
-        let asleep = self.condition(conditions::HIBERNATING).filter(|c| c.is_true())?;
-        (self.spec.value.power_state == HIBERNATING).then_some(asleep.last_transition_time)
-    }
-
-    /// Whether somebody keeps everybody else's hands off its power state.
-    pub fn power_is_paused(&self) -> bool {
-        self.annotation(names::POWER_PAUSED).is_some_and(|word| word != "false")
-    }
-
-    /// The version that it runs.
-    pub fn version(&self) -> Option<&str> {
-        let label = |key| self.metadata.labels.as_ref()?.get(key).map(String::as_str);
-        let installed = || Some(self.status.value.install_version.as_str());
-        [label(names::VERSION), label(names::VERSION_PATCH), installed()]
-            .into_iter()
-            .flatten()
-            .find(|version| !version.is_empty())
-    }
-
-    /// Drops unread fields.
-    pub fn drop_unread_fields(&mut self) {
-        for map in [&mut self.metadata.labels, &mut self.metadata.annotations].into_iter().flatten() {
-            map.retain(|key, _| names::READ.contains(&key.as_str()));
-        }
-        let is_read = |c: &ObservedCondition| conditions::READ_CONDITIONS.contains(&c.type_.as_str());
-        self.status.value.conditions.retain(is_read);
-    }
-}

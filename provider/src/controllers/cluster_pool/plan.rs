@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use testplatform_apis::{
     pool::OnArtifactChange,
-    pool_report::{Artifacts, Ceiling, PoolStatus, RefreshPhase, RefreshReport, RotationPhase},
+    pool_report::{Artifacts, PoolStatus, RefreshPhase, RefreshReport, RotationPhase},
     pool_status::PoolFailure,
 };
 use testplatform_runtime::{event::Event, reconcile::Requeue};
@@ -155,9 +155,4 @@ fn events(before: &PoolStatus, after: &PoolStatus, known: bool) -> Vec<Event> {
         emit(true, "NameTaken", format!("namespace {namesake} has a pool of the same name"));
     }
     events
-}
-
-/// No more than so many clusters.
-pub(super) const fn at_most(size: i64, running_count: Option<i64>) -> Ceiling {
-    Ceiling { size, running_count }
 }

@@ -6,7 +6,7 @@ use testplatform_apis::{
     foreign::cluster_pool::ClusterPool,
     names::ours,
     pool::PlatformKind,
-    pool_report::{PoolRequest, PoolStatus},
+    pool_report::{Ceiling, PoolRequest, PoolStatus},
 };
 
 /// A pool that Git asks for.
@@ -85,4 +85,9 @@ impl Pool {
 fn most(spec: &Value) -> Option<i64> {
     let entries = spec["inventory"].as_array().map(|all| i64::try_from(all.len()).unwrap_or(i64::MAX));
     spec["maxSize"].as_i64().into_iter().chain(entries.filter(|count| *count > 0)).min()
+}
+
+/// No more than so many clusters.
+pub(super) const fn at_most(size: i64, running_count: Option<i64>) -> Ceiling {
+    Ceiling { size, running_count }
 }

@@ -24,8 +24,7 @@ use testplatform_apis::{
 
 use super::{
     clusters::{PoolCluster, PoolClusters},
-    plan::at_most,
-    pool::Pool,
+    pool::{Pool, at_most},
 };
 
 /// Nonce prefix of a refresh without a requested nonce; the release follows.

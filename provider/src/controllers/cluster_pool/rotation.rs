@@ -15,8 +15,7 @@ use testplatform_runtime::time::saturating_add;
 
 use super::{
     clusters::{PoolCluster, PoolClusters},
-    plan::at_most,
-    pool::Pool,
+    pool::{Pool, at_most},
 };
 
 /// The most names that are listed.
