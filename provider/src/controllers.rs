@@ -12,3 +12,28 @@ pub mod prerequisites;
 pub mod secret_sync;
 pub mod spaces;
 pub mod template_cluster;
+
+/// Calls a macro with every controller: its module, and the name and type of its metrics. Startup, metrics and rights are made from this list, and
+/// roles keep its order.
+///
+/// A module has `is_on`, `create`, `roles` and `rights::GRANTS`. Its metrics implement
+/// [`ControllerMetrics`](testplatform_runtime::metrics::ControllerMetrics).
+macro_rules! for_each_controller {
+    ($callback:ident) => {
+        $callback! {
+            ephemeral_cluster, jobs: JobMetrics;
+            cluster_claim, claims: ClaimMetrics;
+            cluster_pool, pools: PoolMetrics;
+            template_cluster, clusters: ClusterMetrics;
+            bundles, bundles: BundleMetrics;
+            prerequisites, prerequisites: PrerequisiteMetrics;
+            cloud_credentials, cloud: CredentialMetrics;
+            hub_facts, hub: HubMetrics;
+            spaces, spaces: SpaceMetrics;
+            secret_sync, carries: SecretSyncMetrics;
+            cleanup, cleanups: CleanupMetrics;
+            orphans, orphans: OrphanMetrics;
+        }
+    };
+}
+pub(crate) use for_each_controller;

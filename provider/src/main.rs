@@ -8,7 +8,6 @@ use std::{path::Path, process::ExitCode, time::Duration};
 use anyhow::{Context as _, bail};
 use clap::{CommandFactory as _, Parser as _, error::ErrorKind};
 use cli::{Cli, Command, On, OrphansArgs, OutputFormat, RbacArgs, RunArgs};
-use futures_util::future::join_all;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client, config::Kubeconfig};
@@ -17,7 +16,7 @@ use provider_testplatform::{
     controllers::orphans::report::{CONFIG_MAP, KEY, OrphanReport},
     metrics::Metrics,
     rbac,
-    startup::{NOTHING, Shared, create_controllers, is_off},
+    startup::{NOTHING, create_controllers, is_off},
 };
 use testplatform_process::{
     admin::{self, Ready},
@@ -25,6 +24,7 @@ use testplatform_process::{
 };
 use testplatform_runtime::{
     client::{Trust, build_config, check_authority, set_timeouts},
+    controller::Context,
     lease::{Election, Times},
 };
 use tokio::{
@@ -32,11 +32,14 @@ use tokio::{
     runtime::Runtime,
     signal::unix::{SignalKind, signal},
     sync::watch,
+    task::JoinSet,
     time::timeout,
 };
 
 /// How long looks that have begun may take after SIGTERM: below the 30 s after which the kubelet kills.
 const SHUTDOWN: Duration = Duration::from_secs(20);
+/// How long one call to the hub may take.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Without a configuration.
 const MISSING: &str = "--config FILE is missing: give the configuration, or set CONFIG; `provider-testplatform schema` prints what may be in it";
 
@@ -167,18 +170,19 @@ async fn lead(
     }
     let client = client(args).await?;
     let election = election(&config, client.clone(), &me)?;
-    let (trust, metrics, stopped) = (trust(args), metrics.clone(), stop.clone());
-    let shared = Shared { client, instance: me, trust, metrics, now, stop: stopped };
-    let running = create_controllers(&config, &shared)?;
+    let (trust, request_timeout) = (trust(args), REQUEST_TIMEOUT);
+    let context = Context { client, instance: me, trust, request_timeout, now, stop: stop.clone() };
+    let running = create_controllers(&config, &context, metrics)?;
     ready.set(true);
     let acquired = tokio::select! {
         acquired = election.acquire() => acquired,
         _ = stop.wait_for(|stop| *stop) => return Ok(()),
     };
     tracing::info!(identity = election.me, "leading");
-    shared.metrics.runtime().lead(true);
+    metrics.runtime().lead(true);
     let controllers = async {
-        join_all(running).await;
+        // A task for each, on all processors. They end with this one.
+        running.into_iter().collect::<JoinSet<()>>().join_all().await;
     };
     tokio::select! {
         () = run_until_stopped(controllers, stop, ready) => {

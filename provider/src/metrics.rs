@@ -3,16 +3,9 @@
 use std::{fmt, sync::Arc};
 
 use prometheus_client::{encoding::text, metrics::info::Info, registry::Registry};
-use testplatform_runtime::metrics::RuntimeMetrics;
+use testplatform_runtime::metrics::{ControllerMetrics as _, RuntimeMetrics};
 
-use crate::controllers::{
-    bundles::metrics::BundleMetrics, cleanup::metrics::CleanupMetrics,
-    cloud_credentials::metrics::CredentialMetrics, cluster_claim::metrics::ClaimMetrics,
-    cluster_pool::metrics::PoolMetrics, ephemeral_cluster::metrics::JobMetrics,
-    hub_facts::metrics::HubMetrics, orphans::metrics::OrphanMetrics,
-    prerequisites::metrics::PrerequisiteMetrics, secret_sync::metrics::SecretSyncMetrics,
-    spaces::metrics::SpaceMetrics, template_cluster::metrics::ClusterMetrics,
-};
+use crate::controllers::{self, for_each_controller};
 
 /// Every metric by the name under which Prometheus has it, for rules and panels; histograms without `_bucket`, `_sum` and `_count`.
 pub const EXPORTED: [&str; 42] = [
@@ -64,137 +57,56 @@ pub const EXPORTED: [&str; 42] = [
 #[derive(Clone)]
 pub struct Metrics(Arc<Inner>);
 
-struct Inner {
-    jobs: Arc<JobMetrics>,
-    claims: Arc<ClaimMetrics>,
-    pools: Arc<PoolMetrics>,
-    clusters: Arc<ClusterMetrics>,
-    hub: Arc<HubMetrics>,
-    spaces: Arc<SpaceMetrics>,
-    carries: Arc<SecretSyncMetrics>,
-    cleanups: Arc<CleanupMetrics>,
-    orphans: Arc<OrphanMetrics>,
-    bundles: Arc<BundleMetrics>,
-    cloud: Arc<CredentialMetrics>,
-    prerequisites: Arc<PrerequisiteMetrics>,
-    runtime: RuntimeMetrics,
-    registry: Registry,
-}
+/// Defines the metrics of all controllers.
+macro_rules! define_metrics {
+    ($($module:ident, $name:ident: $type:ident;)+) => {
+        struct Inner {
+            $($name: Arc<controllers::$module::metrics::$type>,)+
+            runtime: RuntimeMetrics,
+            registry: Registry,
+        }
 
-impl Default for Metrics {
-    fn default() -> Self {
-        let mut registry = Registry::default();
-        let runtime = RuntimeMetrics::default();
-        let jobs = Arc::new(JobMetrics::new(runtime.clone()));
-        let claims = Arc::new(ClaimMetrics::new(runtime.clone()));
-        let pools = Arc::new(PoolMetrics::new(runtime.clone()));
-        let clusters = Arc::new(ClusterMetrics::new(runtime.clone()));
-        let hub = Arc::new(HubMetrics::new(runtime.clone()));
-        let spaces = Arc::new(SpaceMetrics::new(runtime.clone()));
-        let carries = Arc::new(SecretSyncMetrics::new(runtime.clone()));
-        let cleanups = Arc::new(CleanupMetrics::new(runtime.clone()));
-        let orphans = Arc::new(OrphanMetrics::new(runtime.clone()));
-        let bundles = Arc::new(BundleMetrics::new(runtime.clone()));
-        let cloud = Arc::new(CredentialMetrics::new(runtime.clone()));
-        let prerequisites = Arc::new(PrerequisiteMetrics::new(runtime.clone()));
-
-        jobs.register(&mut registry);
-        claims.register(&mut registry);
-        pools.register(&mut registry);
-        clusters.register(&mut registry);
-        hub.register(&mut registry);
-        spaces.register(&mut registry);
-        carries.register(&mut registry);
-        cleanups.register(&mut registry);
-        orphans.register(&mut registry);
-        bundles.register(&mut registry);
-        cloud.register(&mut registry);
-        prerequisites.register(&mut registry);
-        runtime.register(&mut registry);
-        jobs.register_build_clusters(&mut registry);
-        runtime.register_undecodable(&mut registry);
-        registry.register(
-            "provider_build",
-            "The version that is running",
-            Info::new([("version", env!("CARGO_PKG_VERSION"))]),
-        );
-        Self(Arc::new(Inner {
-            jobs,
-            claims,
-            pools,
-            clusters,
-            hub,
-            spaces,
-            carries,
-            cleanups,
-            orphans,
-            bundles,
-            cloud,
-            prerequisites,
-            runtime,
-            registry,
-        }))
-    }
-}
-
-/// Accessors for the metrics of one controller.
-macro_rules! accessors {
-    ($($(#[$doc:meta])* $name:ident: $type:ty;)+) => {
-        impl Metrics {$(
-            $(#[$doc])*
-            pub fn $name(&self) -> Arc<$type> {
-                Arc::clone(&self.0.$name)
+        impl Default for Metrics {
+            fn default() -> Self {
+                let (mut registry, runtime) = (Registry::default(), RuntimeMetrics::default());
+                $(
+                    let $name = Arc::new(controllers::$module::metrics::$type::new(runtime.clone()));
+                    $name.register(&mut registry);
+                )+
+                runtime.register(&mut registry);
+                runtime.register_undecodable(&mut registry);
+                registry.register(
+                    "provider_build",
+                    "The version that is running",
+                    Info::new([("version", env!("CARGO_PKG_VERSION"))]),
+                );
+                Self(Arc::new(Inner { $($name,)+ runtime, registry }))
             }
-        )+}
+        }
+
+        impl Metrics {
+            $(
+                #[doc = concat!("Metrics of controller `", stringify!($module), "`.")]
+                pub fn $name(&self) -> Arc<controllers::$module::metrics::$type> {
+                    Arc::clone(&self.0.$name)
+                }
+            )+
+
+            /// Everything in the text format of `OpenMetrics`.
+            pub fn encode(&self) -> Result<String, fmt::Error> {
+                let inner = &*self.0;
+                let _gauges = inner.runtime.lock_gauges();
+                $(inner.$name.refresh();)+
+                let mut out = String::new();
+                text::encode(&mut out, &inner.registry)?;
+                Ok(out)
+            }
+        }
     };
 }
-accessors! {
-    /// Metrics of EphemeralClusters and their jobs.
-    jobs: JobMetrics;
-    /// Metrics of ClusterClaims.
-    claims: ClaimMetrics;
-    /// Metrics of pools.
-    pools: PoolMetrics;
-    /// Metrics of clusters by template.
-    clusters: ClusterMetrics;
-    /// Metrics of the hub's facts.
-    hub: HubMetrics;
-    /// Metrics of spaces.
-    spaces: SpaceMetrics;
-    /// Metrics of the secret sync.
-    carries: SecretSyncMetrics;
-    /// Metrics of the cleanup.
-    cleanups: CleanupMetrics;
-    /// Metrics of orphans.
-    orphans: OrphanMetrics;
-    /// Metrics of bundles.
-    bundles: BundleMetrics;
-    /// Metrics of cloud credentials.
-    cloud: CredentialMetrics;
-    /// Metrics of prerequisites.
-    prerequisites: PrerequisiteMetrics;
-}
+for_each_controller!(define_metrics);
 
 impl Metrics {
-    /// Everything in the text format of `OpenMetrics`.
-    pub fn encode(&self) -> Result<String, fmt::Error> {
-        let inner = &*self.0;
-        let _gauges = inner.runtime.lock_gauges();
-        inner.jobs.refresh_jobs();
-        inner.claims.refresh_claims();
-        inner.pools.refresh_pools();
-        inner.clusters.refresh_clusters();
-        inner.spaces.refresh_spaces();
-        inner.carries.refresh_carries();
-        inner.cleanups.refresh_cleanups();
-        inner.bundles.refresh_bundles();
-        inner.cloud.refresh_cloud();
-        inner.prerequisites.refresh_prerequisites();
-        let mut out = String::new();
-        text::encode(&mut out, &inner.registry)?;
-        Ok(out)
-    }
-
     /// Metrics that every controller shares.
     pub fn runtime(&self) -> &RuntimeMetrics {
         &self.0.runtime

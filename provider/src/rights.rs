@@ -67,6 +67,34 @@ pub enum RbacScope {
     OrphanReport,
 }
 
+/// A role that a configuration needs.
+#[derive(Clone, Debug)]
+pub struct Role {
+    /// Name, after the name of the provider.
+    pub suffix: String,
+    /// Namespace of a Role. None: it is a ClusterRole.
+    pub namespace: Option<String>,
+    /// Calls of this scope.
+    pub scope: Option<RbacScope>,
+    /// Rules of what the configuration names, as YAML.
+    pub configured: String,
+    /// Full name of a ClusterRole that is bound by somebody else, where it is needed.
+    pub unbound: Option<&'static str>,
+}
+
+impl Role {
+    /// A role for all namespaces.
+    pub fn anywhere(suffix: impl Into<String>, scope: RbacScope) -> Self {
+        let (namespace, configured) = (None, String::new());
+        Self { suffix: suffix.into(), namespace, scope: Some(scope), configured, unbound: None }
+    }
+
+    /// A role for one namespace.
+    pub fn within(namespace: &str, suffix: impl Into<String>, scope: RbacScope) -> Self {
+        Self { namespace: Some(namespace.to_owned()), ..Self::anywhere(suffix, scope) }
+    }
+}
+
 /// Calls of one kind, and what for.
 #[derive(Clone, Copy, Debug)]
 pub struct Grant {

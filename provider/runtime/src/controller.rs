@@ -6,12 +6,18 @@
 //!
 //! Reconciles of a controller are polled by one task, together with its watches. What happens between two awaits is seen as a whole.
 
-use std::pin::Pin;
+use std::{pin::Pin, time::Duration};
 
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
-use tokio::time::{Instant, timeout};
+use jiff::Timestamp;
+use kube::Client;
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout},
+};
 
 use crate::{
+    client::Trust,
     error::{Error, Reason, catch_panic},
     reconcile::{Action, ReconcileError as _, Reconciler},
     timeout::no_answer_within,
@@ -23,6 +29,64 @@ use crate::{
 /// A single type for all controllers, so that the code of a controller is compiled once with its crate, and not again with every program and test
 /// that runs it.
 pub type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Dependencies that all controllers share.
+pub struct Context {
+    /// API server of the cluster that the program runs in.
+    pub client: Client,
+    /// Identity of this process.
+    pub instance: String,
+    /// Trust in the certificates of other API servers.
+    pub trust: Trust,
+    /// How long one call to the cluster may take.
+    pub request_timeout: Duration,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+    /// True once they are to end.
+    pub stop: watch::Receiver<bool>,
+}
+
+impl Context {
+    /// Options of a controller with this section of the configuration.
+    pub fn options<C>(&self, config: C) -> Options<C> {
+        let Self { client, instance, trust, request_timeout, now, .. } = self;
+        let (client, instance) = (client.clone(), instance.clone());
+        Options { client, config, trust: *trust, instance, request_timeout: *request_timeout, now: *now }
+    }
+
+    /// Ends once they are to end.
+    pub fn until_stop(&self) -> Running {
+        let mut stop = self.stop.clone();
+        Box::pin(async move {
+            let _ = stop.wait_for(|stop| *stop).await;
+        })
+    }
+}
+
+/// Options of a controller.
+#[derive(Clone)]
+pub struct Options<C> {
+    /// API server of the cluster that the program runs in.
+    pub client: Client,
+    /// Section of the configuration.
+    pub config: C,
+    /// Trust in the certificates of other API servers.
+    pub trust: Trust,
+    /// Identity of this process in events.
+    pub instance: String,
+    /// How long one call to the cluster may take.
+    pub request_timeout: Duration,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+}
+
+impl<C> Options<C> {
+    /// Options of a controller that runs alone.
+    pub fn new(client: Client, config: C, now: fn() -> Timestamp) -> Self {
+        let (trust, instance) = (Trust::Kubeconfig, "alone".to_owned());
+        Self { client, config, trust, instance, request_timeout: Duration::from_secs(10), now }
+    }
+}
 
 /// Watches and reconciles until `stop`. Started reconciles are finished.
 pub async fn run<R: Reconciler>(reconciler: &R, stop: impl Future<Output = ()>) {
@@ -119,7 +183,7 @@ pub async fn reconcile<R: Reconciler>(reconciler: &R, key: &R::Key, bypass_cache
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::Mutex, time::Duration};
+    use std::sync::Mutex;
 
     use prometheus_client::{encoding::text, registry::Registry};
     use tokio::time::{sleep, sleep_until};

@@ -150,6 +150,18 @@ impl RuntimeMetrics {
     }
 }
 
+/// Metrics of one controller.
+pub trait ControllerMetrics {
+    /// Metrics that count failures, queues and watches in these.
+    fn new(runtime: RuntimeMetrics) -> Self;
+
+    /// Registers them.
+    fn register(&self, registry: &mut Registry);
+
+    /// Sets gauges that are read from the controller when somebody asks.
+    fn refresh(&self) {}
+}
+
 /// Sets a gauge to a count.
 pub fn set_gauge<L: Clone + std::hash::Hash + Eq>(family: &Family<L, Gauge>, labels: &L, value: usize) {
     family.get_or_create(labels).set(i64::try_from(value).unwrap_or(i64::MAX));

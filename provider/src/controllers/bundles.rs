@@ -24,3 +24,30 @@ pub mod plan;
 pub mod request;
 pub mod rights;
 pub mod state;
+
+use std::sync::Arc;
+
+use testplatform_runtime::controller::{Context, Running};
+
+use self::metrics::BundleMetrics;
+use crate::{
+    config::Config,
+    rights::{RbacScope, Role},
+};
+
+/// Whether the configuration switches it on.
+pub(crate) fn is_on(config: &Config) -> bool {
+    config.clusters.applies_bundles()
+}
+
+/// Creates the controller.
+pub fn create(config: &Config, context: &Context, metrics: Arc<BundleMetrics>) -> anyhow::Result<Running> {
+    let options = context.options(config.clusters.clone());
+    Ok(controller::run(options, metrics, context.until_stop()))
+}
+
+/// Roles on the hub.
+pub(crate) fn roles(config: &Config) -> Vec<Role> {
+    let namespaces = config.clusters.namespaces();
+    namespaces.iter().map(|namespace| Role::within(namespace, "-bundles", RbacScope::Bundles)).collect()
+}

@@ -25,3 +25,38 @@ pub mod observe;
 pub mod plan;
 pub mod rights;
 mod runs;
+
+use std::sync::Arc;
+
+use testplatform_runtime::controller::{Context, Running};
+
+use self::metrics::CleanupMetrics;
+use crate::{
+    config::{Cleaned, Config},
+    rights::{RbacScope, Role},
+};
+
+/// Whether the configuration switches it on.
+pub(crate) fn is_on(config: &Config) -> bool {
+    config.cleanup.is_on()
+}
+
+/// Creates the controller.
+pub fn create(config: &Config, context: &Context, metrics: Arc<CleanupMetrics>) -> anyhow::Result<Running> {
+    let options = context.options(config.cleanup.clone());
+    Ok(controller::run(options, metrics, context.until_stop()))
+}
+
+/// Roles on the hub.
+pub(crate) fn roles(config: &Config) -> Vec<Role> {
+    let role = |flavour: &Cleaned| {
+        let scope = match flavour {
+            Cleaned::Claims => RbacScope::CleanedClaims,
+            Cleaned::TestClusters => RbacScope::CleanedTestClusters,
+        };
+        Role::anywhere(format!("-cleanup-{}", flavour.kind().1), scope)
+    };
+    let mut roles: Vec<Role> = config.cleanup.flavours.iter().map(role).collect();
+    roles.push(Role::anywhere("-cleanup-owners", RbacScope::Owners));
+    roles
+}

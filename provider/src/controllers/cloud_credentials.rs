@@ -36,3 +36,40 @@ pub mod reconcile;
 pub mod record;
 pub mod request;
 pub mod rights;
+
+use std::sync::Arc;
+
+use testplatform_runtime::controller::{Context, Running};
+
+use self::metrics::CredentialMetrics;
+use crate::{
+    config::{Config, Switch},
+    rights::{RbacScope, Role},
+};
+
+/// Whether the configuration switches it on.
+pub(crate) fn is_on(config: &Config) -> bool {
+    config.clusters.cloud_credentials.mode == Switch::On
+}
+
+/// Creates the controller.
+pub fn create(
+    config: &Config,
+    context: &Context,
+    metrics: Arc<CredentialMetrics>,
+) -> anyhow::Result<Running> {
+    let options = context.options(config.clusters.clone());
+    Ok(controller::run(options, metrics, context.until_stop()))
+}
+
+/// Roles on the hub.
+pub(crate) fn roles(config: &Config) -> Vec<Role> {
+    let namespaces = config.clusters.cloud_namespaces();
+    let mut roles: Vec<Role> = namespaces
+        .iter()
+        .map(|namespace| Role::within(namespace, "-cloud-credentials", RbacScope::CloudCredentials))
+        .collect();
+    let issuers = &config.clusters.cloud_credentials.issuers_namespace;
+    roles.push(Role::within(issuers, "-cloud-issuers", RbacScope::CloudIssuers));
+    roles
+}

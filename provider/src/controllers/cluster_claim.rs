@@ -20,4 +20,39 @@ mod report;
 pub mod rights;
 pub mod supply;
 
+use std::sync::Arc;
+
 use testplatform_apis::redact;
+use testplatform_runtime::controller::{Context, Running};
+
+use self::metrics::ClaimMetrics;
+use crate::{
+    config::{Config, Switch},
+    rights::{RbacScope, Role},
+};
+
+/// Whether the configuration switches it on.
+pub(crate) fn is_on(config: &Config) -> bool {
+    config.cluster_claim.mode == Switch::On
+}
+
+/// Creates the controller.
+pub fn create(config: &Config, context: &Context, metrics: Arc<ClaimMetrics>) -> anyhow::Result<Running> {
+    let options = controller::Options {
+        hub: hub::ClaimHub::new(context.client.clone(), &config.cluster_claim.credentials_namespace),
+        settings: config.into(),
+        patience: context.request_timeout,
+        instance: context.instance.clone(),
+        now: context.now,
+    };
+    Ok(controller::run(options, metrics, context.until_stop()))
+}
+
+/// Roles on the hub.
+pub(crate) fn roles(config: &Config) -> Vec<Role> {
+    let namespace = &config.cluster_claim.credentials_namespace;
+    vec![
+        Role::anywhere("-clusterclaims", RbacScope::Hive),
+        Role::within(namespace, "-clusterclaims", RbacScope::Credentials),
+    ]
+}

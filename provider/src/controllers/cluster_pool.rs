@@ -19,3 +19,34 @@ mod refresh;
 pub mod rights;
 mod rotation;
 pub mod state;
+
+use std::sync::Arc;
+
+use testplatform_runtime::controller::{Context, Running};
+
+use self::metrics::PoolMetrics;
+use crate::{
+    config::Config,
+    rights::{RbacScope, Role},
+};
+
+/// Whether the configuration switches it on.
+pub(crate) fn is_on(config: &Config) -> bool {
+    config.cluster_pool.is_on()
+}
+
+/// Creates the controller.
+pub fn create(config: &Config, context: &Context, metrics: Arc<PoolMetrics>) -> anyhow::Result<Running> {
+    let options = context.options(config.cluster_pool.namespaces.clone());
+    Ok(controller::run(options, metrics, context.until_stop()))
+}
+
+/// Roles on the hub.
+pub(crate) fn roles(config: &Config) -> Vec<Role> {
+    let namespaces = config.cluster_pool.namespaces.iter();
+    let mut roles: Vec<Role> = namespaces
+        .map(|namespace| Role::within(namespace, "-clusterpools", RbacScope::ClusterPools))
+        .collect();
+    roles.push(Role::anywhere("-clusterpools", RbacScope::PoolsAnywhere));
+    roles
+}

@@ -26,3 +26,37 @@ pub mod remote;
 pub mod report;
 pub mod rights;
 pub mod teardown;
+
+use std::sync::Arc;
+
+use testplatform_runtime::controller::{Context, Running};
+
+use self::metrics::OrphanMetrics;
+use crate::{
+    config::Config,
+    rights::{RbacScope, Role},
+};
+
+/// Whether the configuration switches it on.
+pub(crate) fn is_on(config: &Config) -> bool {
+    config.orphans.is_on()
+}
+
+/// Creates the controller.
+pub fn create(config: &Config, context: &Context, metrics: Arc<OrphanMetrics>) -> anyhow::Result<Running> {
+    let options = context.options(config.orphans.clone());
+    Ok(controller::run(options, metrics, context.until_stop()))
+}
+
+/// Roles on the hub.
+pub(crate) fn roles(config: &Config) -> Vec<Role> {
+    let mut roles = vec![
+        Role::anywhere("-orphans", RbacScope::Orphans),
+        Role::within(&config.orphans.namespace, "-orphans", RbacScope::OrphanReport),
+    ];
+    for (namespace, names) in rights::kubeconfig_secrets(&config.orphans) {
+        let role = Role::within(namespace, "-orphans-kubeconfigs", RbacScope::Orphans);
+        roles.push(Role { scope: None, configured: rights::secret_rule(&names), ..role });
+    }
+    roles
+}

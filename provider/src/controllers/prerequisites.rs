@@ -31,3 +31,38 @@ pub mod plan;
 pub mod request;
 pub mod rights;
 pub mod state;
+
+use std::sync::Arc;
+
+use testplatform_runtime::controller::{Context, Running};
+
+use self::metrics::PrerequisiteMetrics;
+use crate::{
+    config::{Config, Switch},
+    rights::{RbacScope, Role},
+};
+
+/// Whether the configuration switches it on.
+pub(crate) fn is_on(config: &Config) -> bool {
+    config.clusters.prerequisites.mode == Switch::On
+}
+
+/// Creates the controller.
+pub fn create(
+    config: &Config,
+    context: &Context,
+    metrics: Arc<PrerequisiteMetrics>,
+) -> anyhow::Result<Running> {
+    let options = context.options(config.clusters.clone());
+    Ok(controller::run(options, metrics, context.until_stop()))
+}
+
+/// Roles on the hub.
+pub(crate) fn roles(config: &Config) -> Vec<Role> {
+    let configured = rights::configured(config);
+    let role = |namespace: &String| Role {
+        configured: configured.clone(),
+        ..Role::within(namespace, "-prerequisites", RbacScope::Prerequisites)
+    };
+    config.clusters.prerequisite_namespaces().iter().map(role).collect()
+}

@@ -22,3 +22,40 @@ pub mod metrics;
 pub mod plan;
 pub mod rights;
 pub mod state;
+
+use std::sync::Arc;
+
+use testplatform_runtime::controller::{Context, Running};
+
+use self::metrics::SecretSyncMetrics;
+use crate::{
+    config::{Carried, Config},
+    rights::{RbacScope, Role},
+};
+
+/// Whether the configuration switches it on.
+pub(crate) fn is_on(config: &Config) -> bool {
+    config.carry.is_on()
+}
+
+/// Creates the controller.
+pub fn create(
+    config: &Config,
+    context: &Context,
+    metrics: Arc<SecretSyncMetrics>,
+) -> anyhow::Result<Running> {
+    let options = context.options(config.carry.clone());
+    Ok(controller::run(options, metrics, context.until_stop()))
+}
+
+/// Roles on the hub.
+pub(crate) fn roles(config: &Config) -> Vec<Role> {
+    let role = |flavour: &Carried| {
+        let scope = match flavour {
+            Carried::Claims => RbacScope::Claims,
+            Carried::TestClusters => RbacScope::TestClusters,
+        };
+        Role::anywhere(format!("-carry-{}", flavour.kind().1), scope)
+    };
+    config.carry.flavours.iter().map(role).collect()
+}

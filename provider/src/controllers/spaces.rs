@@ -17,3 +17,33 @@ mod observe;
 pub mod plan;
 pub mod rights;
 pub mod state;
+
+use std::sync::Arc;
+
+use testplatform_runtime::controller::{Context, Running};
+
+use self::metrics::SpaceMetrics;
+use crate::{
+    config::Config,
+    rights::{RbacScope, Role},
+};
+
+/// Whether the configuration switches it on.
+pub(crate) fn is_on(config: &Config) -> bool {
+    config.spaces.is_on()
+}
+
+/// Creates the controller.
+pub fn create(config: &Config, context: &Context, metrics: Arc<SpaceMetrics>) -> anyhow::Result<Running> {
+    let options = context.options(config.spaces.clone());
+    Ok(controller::run(options, metrics, context.until_stop()))
+}
+
+/// Roles on the hub.
+pub(crate) fn roles(config: &Config) -> Vec<Role> {
+    let namespace = &config.spaces.credentials_namespace;
+    vec![
+        Role::anywhere("-spaces", RbacScope::Spaces),
+        Role::within(namespace, "-spaces", RbacScope::SpaceCredentials),
+    ]
+}

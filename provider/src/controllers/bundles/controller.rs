@@ -55,19 +55,7 @@ const COPY_RETRY: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_mins(1);
 
 /// Options of the controller.
-#[derive(Clone)]
-pub struct Options {
-    /// The hub.
-    pub client: Client,
-    /// Of which clusters, and where their credentials are published.
-    pub config: Clusters,
-    /// How long one call to the hub may take.
-    pub patience: Duration,
-    /// Identity of this process in events.
-    pub instance: String,
-    /// The clock.
-    pub now: fn() -> Timestamp,
-}
+pub type Options = controller::Options<Clusters>;
 
 /// State of the controller.
 struct BundleController {
@@ -196,7 +184,7 @@ impl Reconciler for BundleController {
 
 impl BundleController {
     fn new(options: Options, metrics: Arc<BundleMetrics>) -> Self {
-        let Options { client, config, patience, instance, now } = options;
+        let Options { client, config, request_timeout: patience, instance, now, .. } = options;
         let namespaces = config.namespaces();
         let gauge = Arc::new(new_gauge(namespaces.len()));
         metrics.attach_bundles(&gauge);

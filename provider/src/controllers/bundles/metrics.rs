@@ -7,7 +7,7 @@ use prometheus_client::{
     metrics::histogram::Histogram,
     registry::{Registry, Unit},
 };
-use testplatform_runtime::metrics::{RuntimeMetrics, requests::RequestMetrics};
+use testplatform_runtime::metrics::{ControllerMetrics, RuntimeMetrics, requests::RequestMetrics};
 
 use super::state::{BundleGauge, BundleState};
 
@@ -76,19 +76,12 @@ impl Default for BundleMetrics {
     }
 }
 
-impl BundleMetrics {
-    /// Metrics that count failures, queues and watches in these.
-    pub fn new(runtime: RuntimeMetrics) -> Self {
+impl ControllerMetrics for BundleMetrics {
+    fn new(runtime: RuntimeMetrics) -> Self {
         Self { runtime, ..Self::default() }
     }
 
-    /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
-        &self.runtime
-    }
-
-    /// Registers them.
-    pub(crate) fn register(&self, registry: &mut Registry) {
+    fn register(&self, registry: &mut Registry) {
         self.requests.register(
             registry,
             ["bundles_count", "Clusters with bundles, by how those stand"],
@@ -101,9 +94,21 @@ impl BundleMetrics {
             self.durations.clone(),
         );
     }
+
+    fn refresh(&self) {
+        let all = BundleState::ALL.map(|at| (at, at.as_str()));
+        if let Some(gauge) = self.requests.refresh(all) {
+            self.runtime.refresh_loops(&[], &gauge.health);
+        }
+    }
 }
 
 impl BundleMetrics {
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
     /// From now on gauges are read from there.
     pub fn attach_bundles(&self, gauge: &Arc<BundleGauge>) {
         self.requests.attach(gauge, BundleOutcome::ALL.map(BundleOutcome::word));
@@ -117,12 +122,5 @@ impl BundleMetrics {
     /// A bundle was ready after that time.
     pub fn bundle_took(&self, time: SignedDuration) {
         self.durations.observe(time.as_secs_f64().max(0.0));
-    }
-
-    pub(crate) fn refresh_bundles(&self) {
-        let all = BundleState::ALL.map(|at| (at, at.as_str()));
-        if let Some(gauge) = self.requests.refresh(all) {
-            self.runtime.refresh_loops(&[], &gauge.health);
-        }
     }
 }

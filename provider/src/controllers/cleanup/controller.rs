@@ -49,17 +49,7 @@ const RESPITE: Duration = Duration::from_secs(10);
 const NET: Duration = Duration::from_mins(10);
 
 /// Options of the controller.
-#[derive(Clone)]
-pub struct Options {
-    /// The cluster of the tenants.
-    pub client: Client,
-    /// Kinds to clean up.
-    pub config: Cleanups,
-    /// Reporting instance of events.
-    pub instance: String,
-    /// The clock.
-    pub now: fn() -> Timestamp,
-}
+pub type Options = controller::Options<Cleanups>;
 
 /// A claim as the watch had it last.
 #[derive(Clone)]
@@ -186,7 +176,7 @@ impl Reconciler for CleanupController {
 }
 
 impl CleanupController {
-    fn new(Options { client, config, instance, now }: Options, metrics: Arc<CleanupMetrics>) -> Self {
+    fn new(Options { client, config, instance, now, .. }: Options, metrics: Arc<CleanupMetrics>) -> Self {
         let health = Arc::new(watch_health(&config.flavours));
         metrics.attach_cleanups(&health);
         let queue = Arc::new(RequestQueue::new(SETTINGS));

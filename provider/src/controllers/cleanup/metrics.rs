@@ -7,7 +7,10 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family},
     registry::Registry,
 };
-use testplatform_runtime::{metrics::RuntimeMetrics, watch::Health};
+use testplatform_runtime::{
+    metrics::{ControllerMetrics, RuntimeMetrics},
+    watch::Health,
+};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Decided {
@@ -43,40 +46,38 @@ pub struct CleanupMetrics {
     source: Mutex<Weak<Vec<Health>>>,
 }
 
-impl CleanupMetrics {
-    /// Metrics that count failures, queues and watches in these.
-    pub fn new(runtime: RuntimeMetrics) -> Self {
+impl ControllerMetrics for CleanupMetrics {
+    fn new(runtime: RuntimeMetrics) -> Self {
         Self { runtime, ..Self::default() }
     }
 
-    /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
-        &self.runtime
-    }
-
-    /// Registers them.
-    pub(crate) fn register(&self, registry: &mut Registry) {
+    fn register(&self, registry: &mut Registry) {
         registry.register(
             "cleanup_teardowns",
             "Teardowns that were decided because nobody needs the cluster any more",
             self.teardowns.clone(),
         );
     }
+
+    fn refresh(&self) {
+        let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        if let Some(watches) = source {
+            self.runtime.refresh_loops(&[], &watches);
+        }
+    }
 }
 
 impl CleanupMetrics {
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
     /// Attaches the watches of the cleanup. Counters start at zero, so that the first event shows as an increase.
     pub fn attach_cleanups(&self, watches: &Arc<Vec<Health>>) {
         *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(watches);
         for outcome in Teardown::ALL {
             drop(self.teardowns.get_or_create(&Decided { outcome: outcome.as_str() }));
-        }
-    }
-
-    pub(crate) fn refresh_cleanups(&self) {
-        let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        if let Some(watches) = source {
-            self.runtime.refresh_loops(&[], &watches);
         }
     }
 

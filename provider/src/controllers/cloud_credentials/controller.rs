@@ -7,10 +7,9 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
-    Api, Client, ResourceExt as _,
+    Api, ResourceExt as _,
     api::ListParams,
     core::PartialObjectMeta,
     runtime::watcher::{self, Event},
@@ -55,19 +54,7 @@ const SETTINGS: Settings = Settings {
 };
 
 /// Options of the controller.
-#[derive(Clone)]
-pub struct Options {
-    /// The hub.
-    pub client: Client,
-    /// Of which clusters, and where the issuers are.
-    pub config: Clusters,
-    /// How long one call to the hub may take.
-    pub patience: Duration,
-    /// Identity of this process in events.
-    pub instance: String,
-    /// The clock.
-    pub now: fn() -> Timestamp,
-}
+pub type Options = controller::Options<Clusters>;
 
 /// State of the controller.
 struct CloudController {
@@ -178,7 +165,7 @@ impl CloudController {
     fn new(options: Options, metrics: Arc<CredentialMetrics>) -> Self {
         let gauge = Arc::new(new_gauge(options.config.cloud_namespaces().len()));
         metrics.attach_cloud(&gauge);
-        let Options { client, patience, instance, .. } = options.clone();
+        let Options { client, request_timeout: patience, instance, .. } = options.clone();
         Self {
             options,
             teller: EventPublisher { client, patience, instance, metrics: metrics.runtime().clone() },
@@ -245,7 +232,7 @@ impl CloudController {
     }
 
     async fn observe_request(&self, key: &str) -> Result<Option<ObservedCredentialRequest>, Error> {
-        let Options { client, config, patience, now, .. } = &self.options;
+        let Options { client, config, request_timeout: patience, now, .. } = &self.options;
         let (namespace, name) = key.split_once('/').unwrap_or_default();
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
         let get = async { lookup::get_opt(&maps, name).await.map_err(Cause::from) };
@@ -300,7 +287,7 @@ impl CloudController {
 
     /// Stage of the cluster's life. Only this kind of clusters has cloud credentials, so it is also assumed for an unreadable request.
     async fn cluster_stage(&self, namespace: &str, map: &CredentialRequest) -> Result<ClusterStage, Error> {
-        let Options { client, patience, .. } = &self.options;
+        let Options { client, request_timeout: patience, .. } = &self.options;
         Ok(match find(client, *patience, Backend::ClusterApi, namespace, &map.cluster).await? {
             None => map.deleted.map_or(ClusterStage::Here, ClusterStage::Gone),
             Some(cluster) if cluster.is_deleted() => ClusterStage::Going,
@@ -317,7 +304,7 @@ impl CloudController {
         let list = async {
             all.list(&ListParams::default().labels(&label)).await.map_err(|error| Cause::about_secret(&error))
         };
-        let found = with_timeout("list_cloud_issuers", self.options.patience, list).await?;
+        let found = with_timeout("list_cloud_issuers", self.options.request_timeout, list).await?;
         Ok(found.items.iter().map(Issuer::from_secret).collect())
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use prometheus_client::registry::Registry;
 use testplatform_apis::cloud::CredentialPhase;
-use testplatform_runtime::metrics::{RuntimeMetrics, requests::RequestMetrics};
+use testplatform_runtime::metrics::{ControllerMetrics, RuntimeMetrics, requests::RequestMetrics};
 
 use super::gauge::CredentialGauge;
 
@@ -96,19 +96,12 @@ pub struct CredentialMetrics {
     requests: RequestMetrics<CredentialPhase>,
 }
 
-impl CredentialMetrics {
-    /// Metrics that count failures, queues and watches in these.
-    pub fn new(runtime: RuntimeMetrics) -> Self {
+impl ControllerMetrics for CredentialMetrics {
+    fn new(runtime: RuntimeMetrics) -> Self {
         Self { runtime, ..Self::default() }
     }
 
-    /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
-        &self.runtime
-    }
-
-    /// Registers them.
-    pub(crate) fn register(&self, registry: &mut Registry) {
+    fn register(&self, registry: &mut Registry) {
         self.requests.register(
             registry,
             [
@@ -118,9 +111,20 @@ impl CredentialMetrics {
             ["cloud_credentials_outcomes", "What became of credentials of clouds"],
         );
     }
+
+    fn refresh(&self) {
+        if let Some(gauge) = self.requests.refresh(CredentialPhase::ALL.map(|state| (state, word(state)))) {
+            self.runtime.refresh_loops(&[], &gauge.health);
+        }
+    }
 }
 
 impl CredentialMetrics {
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
     /// From now on gauges are read from there.
     pub fn attach_cloud(&self, gauge: &Arc<CredentialGauge>) {
         self.requests.attach(gauge, CredentialOutcome::ALL.map(CredentialOutcome::word));
@@ -129,11 +133,5 @@ impl CredentialMetrics {
     /// The credential of a cluster came to that.
     pub fn cloud_came_to(&self, outcome: CredentialOutcome) {
         self.requests.came_to(outcome.word());
-    }
-
-    pub(crate) fn refresh_cloud(&self) {
-        if let Some(gauge) = self.requests.refresh(CredentialPhase::ALL.map(|state| (state, word(state)))) {
-            self.runtime.refresh_loops(&[], &gauge.health);
-        }
     }
 }

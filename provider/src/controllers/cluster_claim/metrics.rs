@@ -9,7 +9,7 @@ use prometheus_client::{
 };
 use testplatform_apis::names::ours;
 use testplatform_runtime::metrics::{
-    RuntimeMetrics,
+    ControllerMetrics, RuntimeMetrics,
     bounded::{MOST, most_frequent},
 };
 
@@ -31,35 +31,16 @@ pub struct ClaimMetrics {
     source: Mutex<Weak<ClaimCaches>>,
 }
 
-impl ClaimMetrics {
-    /// Metrics that count failures, queues and watches in these.
-    pub fn new(runtime: RuntimeMetrics) -> Self {
+impl ControllerMetrics for ClaimMetrics {
+    fn new(runtime: RuntimeMetrics) -> Self {
         Self { runtime, ..Self::default() }
     }
 
-    /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
-        &self.runtime
-    }
-
-    /// Registers them.
-    pub(crate) fn register(&self, registry: &mut Registry) {
+    fn register(&self, registry: &mut Registry) {
         registry.register("clusterclaim_count", "ClusterClaims that are served here", self.count.clone());
     }
 
-    #[cfg(test)]
-    pub(crate) fn count_one(&self) {
-        self.count.get_or_create(&Claimed { pool: String::new(), state: "queued" }).inc();
-    }
-}
-
-impl ClaimMetrics {
-    /// From now on gauges of ClusterClaims are read from these caches.
-    pub fn attach_claims(&self, caches: &Arc<ClaimCaches>) {
-        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(caches);
-    }
-
-    pub(crate) fn refresh_claims(&self) {
+    fn refresh(&self) {
         let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         let Some(caches) = source else { return };
         let claims = caches.claims.state();
@@ -73,6 +54,23 @@ impl ClaimMetrics {
         let bad = claims.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
         self.runtime.set_undecodable("ClusterClaim", bad);
         self.runtime.refresh_loops(&[&caches.queue, &caches.secrets.queue], &caches.health);
+    }
+}
+
+impl ClaimMetrics {
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
+    #[cfg(test)]
+    pub(crate) fn count_one(&self) {
+        self.count.get_or_create(&Claimed { pool: String::new(), state: "queued" }).inc();
+    }
+
+    /// From now on gauges of ClusterClaims are read from these caches.
+    pub fn attach_claims(&self, caches: &Arc<ClaimCaches>) {
+        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(caches);
     }
 }
 

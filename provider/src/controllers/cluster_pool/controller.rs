@@ -4,9 +4,8 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use jiff::Timestamp;
 use kube::{
-    Api, Client, ResourceExt as _,
+    Api, ResourceExt as _,
     api::DynamicObject,
     runtime::watcher::{self, Event},
 };
@@ -40,18 +39,8 @@ const SETTINGS: Settings = Settings {
     ..Settings::uncached("clusterpools", 1).with_timeout("look_at_clusterpool", RECONCILE_TIMEOUT)
 };
 
-/// Options of the controller.
-#[derive(Clone)]
-pub struct Options {
-    /// The hub.
-    pub client: Client,
-    /// Namespaces of the managed pools.
-    pub namespaces: BTreeSet<String>,
-    /// Identity of this process.
-    pub instance: String,
-    /// The clock.
-    pub now: fn() -> Timestamp,
-}
+/// Options of the controller, with the namespaces of the managed pools.
+pub type Options = controller::Options<BTreeSet<String>>;
 
 /// State of the controller.
 struct PoolController {
@@ -85,7 +74,7 @@ impl PoolController {
         let api: Api<DynamicObject> = Api::all_with(self.options.client.clone(), &hive("ClusterPool"));
         keep_dynamic(api, &self.gauge.health[0], |pool| {
             // A namesake elsewhere concerns every pool of the name.
-            for namespace in &self.options.namespaces {
+            for namespace in &self.options.config {
                 self.queue.push((namespace.clone(), pool.name_any()));
             }
         })
@@ -97,7 +86,7 @@ impl PoolController {
         keep_dynamic(api, &self.gauge.health[1], |cluster| {
             let label = |key| cluster.labels().get(key).cloned();
             let pool = label(LABELS[0]).zip(label(LABELS[1]));
-            if let Some(key) = pool.filter(|(namespace, _)| self.options.namespaces.contains(namespace)) {
+            if let Some(key) = pool.filter(|(namespace, _)| self.options.config.contains(namespace)) {
                 self.queue.push(key);
             }
         })
@@ -180,8 +169,10 @@ mod tests {
     use std::convert::Infallible;
 
     use http::{Request, Response};
-    use kube::client::Body;
+    use jiff::Timestamp;
+    use kube::{Client, client::Body};
     use prometheus_client::registry::Registry;
+    use testplatform_runtime::metrics::ControllerMetrics as _;
 
     use super::*;
 
@@ -189,14 +180,14 @@ mod tests {
         let (mut registry, mut text) = (Registry::default(), String::new());
         metrics.register(&mut registry);
         metrics.runtime().register(&mut registry);
-        metrics.refresh_pools();
+        metrics.refresh();
         prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
         text
     }
 
     fn controller(client: Client) -> PoolController {
         let now = || Timestamp::UNIX_EPOCH;
-        let options = Options { client, namespaces: BTreeSet::new(), instance: "me".into(), now };
+        let options = Options::new(client, BTreeSet::new(), now);
         PoolController::new(options, Arc::default())
     }
 

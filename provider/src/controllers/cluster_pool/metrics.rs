@@ -7,7 +7,7 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge},
     registry::Registry,
 };
-use testplatform_runtime::metrics::{RuntimeMetrics, set_gauge};
+use testplatform_runtime::metrics::{ControllerMetrics, RuntimeMetrics, set_gauge};
 
 use super::state::{PoolGauge, PoolState};
 
@@ -45,19 +45,12 @@ pub struct PoolMetrics {
     source: Mutex<Weak<PoolGauge>>,
 }
 
-impl PoolMetrics {
-    /// Metrics that count failures, queues and watches in these.
-    pub fn new(runtime: RuntimeMetrics) -> Self {
+impl ControllerMetrics for PoolMetrics {
+    fn new(runtime: RuntimeMetrics) -> Self {
         Self { runtime, ..Self::default() }
     }
 
-    /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
-        &self.runtime
-    }
-
-    /// Registers them.
-    pub(crate) fn register(&self, registry: &mut Registry) {
+    fn register(&self, registry: &mut Registry) {
         registry.register(
             "clusterpool_count",
             "ClusterPools from Git, by what they are at",
@@ -76,28 +69,7 @@ impl PoolMetrics {
         );
     }
 
-    fn source(&self) -> Option<Arc<PoolGauge>> {
-        self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
-    }
-}
-
-impl PoolMetrics {
-    /// From now on gauges of pools in Git are read from there.
-    pub fn attach_pools(&self, gauge: &Arc<PoolGauge>) {
-        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(gauge);
-    }
-
-    /// Records a reconcile of a pool in Git, with this outcome.
-    pub fn count_pool_reconcile(&self, outcome: &'static str) {
-        self.looks.get_or_create(&PoolOutcomeLabel { outcome }).inc();
-    }
-
-    /// Records an event about a pool in Git, such as a refresh or a failed installation.
-    pub fn count_pool_event(&self, reason: &str) {
-        self.events.get_or_create(&PoolEventLabel { reason: reason.to_owned() }).inc();
-    }
-
-    pub(crate) fn refresh_pools(&self) {
+    fn refresh(&self) {
         let Some(gauge) = self.source() else { return };
         let pools = gauge.snapshot();
         for at in PoolState::ALL {
@@ -111,5 +83,31 @@ impl PoolMetrics {
             }
         }
         self.runtime.refresh_loops(&[], &gauge.health);
+    }
+}
+
+impl PoolMetrics {
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
+    fn source(&self) -> Option<Arc<PoolGauge>> {
+        self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
+    }
+
+    /// From now on gauges of pools in Git are read from there.
+    pub fn attach_pools(&self, gauge: &Arc<PoolGauge>) {
+        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(gauge);
+    }
+
+    /// Records a reconcile of a pool in Git, with this outcome.
+    pub fn count_pool_reconcile(&self, outcome: &'static str) {
+        self.looks.get_or_create(&PoolOutcomeLabel { outcome }).inc();
+    }
+
+    /// Records an event about a pool in Git, such as a refresh or a failed installation.
+    pub fn count_pool_event(&self, reason: &str) {
+        self.events.get_or_create(&PoolEventLabel { reason: reason.to_owned() }).inc();
     }
 }

@@ -17,7 +17,7 @@ use testplatform_apis::{
     names::ephemeral_cluster::{KONFLUX_CLUSTER, KONFLUX_TENANT},
 };
 use testplatform_runtime::metrics::{
-    RuntimeMetrics,
+    ControllerMetrics, RuntimeMetrics,
     bounded::{FirstCome, MOST, most_frequent},
 };
 
@@ -87,19 +87,12 @@ impl Default for JobMetrics {
     }
 }
 
-impl JobMetrics {
-    /// Metrics that count failures, queues and watches in these.
-    pub fn new(runtime: RuntimeMetrics) -> Self {
+impl ControllerMetrics for JobMetrics {
+    fn new(runtime: RuntimeMetrics) -> Self {
         Self { runtime, ..Self::default() }
     }
 
-    /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
-        &self.runtime
-    }
-
-    /// Registers them.
-    pub(crate) fn register(&self, registry: &mut Registry) {
+    fn register(&self, registry: &mut Registry) {
         registry.register("ephemeralcluster_count", "EphemeralClusters that there are", self.count.clone());
         for (name, help, metric) in [
             ("ephemeralcluster_provisioning_duration", "From creation to Ready", &self.provisioning),
@@ -111,15 +104,52 @@ impl JobMetrics {
         ] {
             registry.register_with_unit(name, help, Unit::Seconds, metric.clone());
         }
-    }
-
-    /// Registers the gauge of build clusters.
-    pub(crate) fn register_build_clusters(&self, registry: &mut Registry) {
         registry.register(
             "provider_build_cluster_up",
             "Whether a build cluster can be watched",
             self.up.clone(),
         );
+    }
+
+    fn refresh(&self) {
+        let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (Some(caches), Some(build_clusters)) = (source.0.upgrade(), source.1.upgrade()) else { return };
+        let objects = caches.ephemeral_clusters.state();
+        let kinds: Vec<[String; 4]> = objects.iter().map(|object| kind_of(object)).collect();
+        let kinds = most_frequent(kinds, MOST);
+        self.count.clear();
+        for (object, [konflux_cluster, konflux_tenant, cluster_profile, workflow]) in
+            objects.iter().zip(kinds)
+        {
+            let phase = object.status.value.phase.map(|phase| format!("{phase:?}")).unwrap_or_default();
+            let kind = JobLabels { konflux_cluster, konflux_tenant, cluster_profile, workflow, phase };
+            self.count.get_or_create(&kind).inc();
+        }
+        let bad = objects.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
+        self.runtime.set_undecodable("EphemeralCluster", bad);
+        let jobs = caches.prow_jobs.state();
+        let bad = jobs.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
+        self.runtime.set_undecodable("ProwJob", bad);
+        self.runtime.refresh_loops(&[&caches.queue, &caches.orphans], &caches.health);
+        self.up.clear();
+        let states = build_clusters.states();
+        // If a cluster's kubeconfig is gone, its unfinished jobs still report it.
+        for job in jobs.iter().filter(|job| !job.state().is_final() && job.state() != JobState::Scheduling) {
+            let name = &job.spec.value.cluster;
+            if !name.is_empty() && !states.iter().any(|(known, _)| known == name) {
+                self.up.get_or_create(&BuildClusterLabel { cluster: name.clone() }).set(0);
+            }
+        }
+        for (name, error) in states {
+            self.up.get_or_create(&BuildClusterLabel { cluster: name }).set(error.is_none().into());
+        }
+    }
+}
+
+impl JobMetrics {
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
     }
 
     #[cfg(test)]
@@ -137,9 +167,7 @@ impl JobMetrics {
         self.provisioning.get_or_create(&workflow).observe(1.0);
         self.deprovisioning.get_or_create(&workflow).observe(1.0);
     }
-}
 
-impl JobMetrics {
     /// From now on gauges are read from there.
     pub fn attach(&self, caches: &Arc<Caches>, build_clusters: &Arc<BuildClusterSet>) {
         let sources = (Arc::downgrade(caches), Arc::downgrade(build_clusters));
@@ -177,40 +205,6 @@ impl JobMetrics {
         {
             let workflow = Workflow { workflow: self.workflows.admit(&workflow(object)) };
             self.deprovisioning.get_or_create(&workflow).observe(seconds);
-        }
-    }
-
-    pub(crate) fn refresh_jobs(&self) {
-        let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let (Some(caches), Some(build_clusters)) = (source.0.upgrade(), source.1.upgrade()) else { return };
-        let objects = caches.ephemeral_clusters.state();
-        let kinds: Vec<[String; 4]> = objects.iter().map(|object| kind_of(object)).collect();
-        let kinds = most_frequent(kinds, MOST);
-        self.count.clear();
-        for (object, [konflux_cluster, konflux_tenant, cluster_profile, workflow]) in
-            objects.iter().zip(kinds)
-        {
-            let phase = object.status.value.phase.map(|phase| format!("{phase:?}")).unwrap_or_default();
-            let kind = JobLabels { konflux_cluster, konflux_tenant, cluster_profile, workflow, phase };
-            self.count.get_or_create(&kind).inc();
-        }
-        let bad = objects.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
-        self.runtime.set_undecodable("EphemeralCluster", bad);
-        let jobs = caches.prow_jobs.state();
-        let bad = jobs.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
-        self.runtime.set_undecodable("ProwJob", bad);
-        self.runtime.refresh_loops(&[&caches.queue, &caches.orphans], &caches.health);
-        self.up.clear();
-        let states = build_clusters.states();
-        // If a cluster's kubeconfig is gone, its unfinished jobs still report it.
-        for job in jobs.iter().filter(|job| !job.state().is_final() && job.state() != JobState::Scheduling) {
-            let name = &job.spec.value.cluster;
-            if !name.is_empty() && !states.iter().any(|(known, _)| known == name) {
-                self.up.get_or_create(&BuildClusterLabel { cluster: name.clone() }).set(0);
-            }
-        }
-        for (name, error) in states {
-            self.up.get_or_create(&BuildClusterLabel { cluster: name }).set(error.is_none().into());
         }
     }
 }

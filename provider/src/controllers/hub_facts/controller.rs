@@ -2,8 +2,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use jiff::Timestamp;
-use kube::Client;
 use testplatform_apis::hub::Facts;
 use testplatform_runtime::{
     controller::{self, Running},
@@ -32,15 +30,7 @@ const SETTINGS: Settings = Settings {
 };
 
 /// Options of the controller.
-#[derive(Clone)]
-pub struct Options {
-    /// The hub.
-    pub client: Client,
-    /// Facts to publish, and their target.
-    pub config: HubFacts,
-    /// The clock.
-    pub now: fn() -> Timestamp,
-}
+pub type Options = controller::Options<HubFacts>;
 
 /// State of the controller. There is one hub, so its key says nothing.
 struct HubController {
@@ -113,7 +103,8 @@ mod tests {
     use std::convert::Infallible;
 
     use http::{Request, Response};
-    use kube::client::Body;
+    use jiff::Timestamp;
+    use kube::{Client, client::Body};
     use serde_json::json;
     use testplatform_apis::hub::{CONFIG_MAP, KEY};
     use tokio::time::sleep;
@@ -130,7 +121,7 @@ mod tests {
     async fn a_bug_does_not_end_the_looks() {
         let service = tower::service_fn(|request: Request<Body>| async move { answer(&request) });
         let client = Client::new(service, "default");
-        let options = Options { client, config: HubFacts::default(), now: || Timestamp::UNIX_EPOCH };
+        let options = Options::new(client, HubFacts::default(), || Timestamp::UNIX_EPOCH);
         let metrics = Metrics::default();
         run(options, metrics.hub(), Box::pin(sleep(RETRY * 5 / 2))).await;
         let told = metrics.encode().unwrap();
@@ -161,7 +152,7 @@ mod tests {
         });
         let client = Client::new(service, "default");
         let now = || "2026-03-02T12:00:00Z".parse().unwrap_or_default();
-        let options = Options { client, config: HubFacts::default(), now };
+        let options = Options::new(client, HubFacts::default(), now);
         let metrics = Metrics::default();
         run(options, metrics.hub(), Box::pin(sleep(RETRY / 2))).await;
         let told = metrics.encode().unwrap();

@@ -9,7 +9,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 use testplatform_apis::hub::Facts;
-use testplatform_runtime::metrics::RuntimeMetrics;
+use testplatform_runtime::metrics::{ControllerMetrics, RuntimeMetrics};
 
 /// Backends are words of the program.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -37,19 +37,12 @@ pub struct HubMetrics {
     looks: Family<HubOutcomeLabel, Counter>,
 }
 
-impl HubMetrics {
-    /// Metrics that count failures, queues and watches in these.
-    pub fn new(runtime: RuntimeMetrics) -> Self {
+impl ControllerMetrics for HubMetrics {
+    fn new(runtime: RuntimeMetrics) -> Self {
         Self { runtime, ..Self::default() }
     }
 
-    /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
-        &self.runtime
-    }
-
-    /// Registers them.
-    pub(crate) fn register(&self, registry: &mut Registry) {
+    fn register(&self, registry: &mut Registry) {
         registry.register("hub_clusters", "Clusters on this hub, by backend", self.clusters.clone());
         registry.register(
             "hub_clusters_provisioning",
@@ -68,6 +61,11 @@ impl HubMetrics {
 }
 
 impl HubMetrics {
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
     /// Records a reconcile of the hub's facts, with this outcome.
     pub fn count_hub_reconcile(&self, outcome: &'static str) {
         self.looks.get_or_create(&HubOutcomeLabel { outcome }).inc();

@@ -7,7 +7,6 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference};
 use kube::{
     Api, Client,
@@ -15,7 +14,6 @@ use kube::{
 };
 use serde_json::json;
 use testplatform_runtime::{
-    client::Trust,
     controller::{self, Running},
     error::{Cause, Error, Reason},
     event::{Event, emit_event},
@@ -48,19 +46,7 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 const SETTINGS: Settings = Settings { debounce: Duration::ZERO, ..Settings::uncached("orphans", 1) };
 
 /// Options of the controller.
-#[derive(Clone)]
-pub struct Options {
-    /// The Konflux cluster.
-    pub client: Client,
-    /// Its section of the configuration.
-    pub config: Orphans,
-    /// Trust in a hub whose kubeconfig has no certificate authority.
-    pub trust: Trust,
-    /// The name of this process in events.
-    pub instance: String,
-    /// The clock.
-    pub now: fn() -> Timestamp,
-}
+pub type Options = controller::Options<Orphans>;
 
 /// State of the controller. It compares all clusters at once, so its key says nothing.
 struct OrphanController {

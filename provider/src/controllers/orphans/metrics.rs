@@ -8,7 +8,7 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge},
     registry::{Registry, Unit},
 };
-use testplatform_runtime::metrics::{RuntimeMetrics, set_gauge};
+use testplatform_runtime::metrics::{ControllerMetrics, RuntimeMetrics, set_gauge};
 
 use super::plan::{OrphanPlan, OrphanState};
 use crate::config::RemoteKind;
@@ -66,19 +66,12 @@ pub struct OrphanMetrics {
     teardowns: Family<OutcomeLabel, Counter>,
 }
 
-impl OrphanMetrics {
-    /// Metrics that count failures, queues and watches in these.
-    pub fn new(runtime: RuntimeMetrics) -> Self {
+impl ControllerMetrics for OrphanMetrics {
+    fn new(runtime: RuntimeMetrics) -> Self {
         Self { runtime, ..Self::default() }
     }
 
-    /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
-        &self.runtime
-    }
-
-    /// Registers them.
-    pub(crate) fn register(&self, registry: &mut Registry) {
+    fn register(&self, registry: &mut Registry) {
         registry.register(
             "testplatform_orphans",
             "Remote objects that no composite has owned for the grace period",
@@ -104,6 +97,11 @@ impl OrphanMetrics {
 }
 
 impl OrphanMetrics {
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
     /// Orphans are searched for on these hubs from now on. The time of the last complete listing is 0 until the first: a process that starts again and
     /// again before it has listed anything must not look as if it had.
     pub fn attach_orphans<'h>(&self, hubs: impl Iterator<Item = (&'h String, &'h [RemoteKind])>) {

@@ -50,19 +50,7 @@ const SETTINGS: Settings = Settings::uncached("prerequisites", 16);
 const LOOK: Duration = Duration::from_mins(1);
 
 /// Options of the controller.
-#[derive(Clone)]
-pub struct Options {
-    /// The hub.
-    pub client: Client,
-    /// Of which clusters, and what may be made.
-    pub config: Clusters,
-    /// How long one call to the hub may take.
-    pub patience: Duration,
-    /// Identity of this process in events.
-    pub instance: String,
-    /// The clock.
-    pub now: fn() -> Timestamp,
-}
+pub type Options = controller::Options<Clusters>;
 
 /// State of the controller.
 struct PrerequisiteController {
@@ -180,7 +168,7 @@ impl Reconciler for PrerequisiteController {
 
 impl PrerequisiteController {
     fn new(options: Options, metrics: Arc<PrerequisiteMetrics>) -> Self {
-        let Options { client, config, patience, instance, now } = options;
+        let Options { client, config, request_timeout: patience, instance, now, .. } = options;
         let gauge = Arc::new(new_gauge(config.prerequisite_namespaces().len()));
         metrics.attach_prerequisites(&gauge);
         let teller =

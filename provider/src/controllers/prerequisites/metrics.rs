@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use prometheus_client::registry::Registry;
-use testplatform_runtime::metrics::{RuntimeMetrics, requests::RequestMetrics};
+use testplatform_runtime::metrics::{ControllerMetrics, RuntimeMetrics, requests::RequestMetrics};
 
 use super::state::{PrerequisiteGauge, PrerequisiteState};
 
@@ -59,28 +59,33 @@ pub struct PrerequisiteMetrics {
     requests: RequestMetrics<PrerequisiteState>,
 }
 
-impl PrerequisiteMetrics {
-    /// Metrics that count failures, queues and watches in these.
-    pub fn new(runtime: RuntimeMetrics) -> Self {
+impl ControllerMetrics for PrerequisiteMetrics {
+    fn new(runtime: RuntimeMetrics) -> Self {
         Self { runtime, ..Self::default() }
     }
 
-    /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
-        &self.runtime
-    }
-
-    /// Registers them.
-    pub(crate) fn register(&self, registry: &mut Registry) {
+    fn register(&self, registry: &mut Registry) {
         self.requests.register(
             registry,
             ["prerequisites_count", "Clusters with prerequisites, by how those stand"],
             ["prerequisites_outcomes", "Clusters whose prerequisites came to something, by what"],
         );
     }
+
+    fn refresh(&self) {
+        let all = PrerequisiteState::ALL.map(|at| (at, at.as_str()));
+        if let Some(gauge) = self.requests.refresh(all) {
+            self.runtime.refresh_loops(&[], &gauge.health);
+        }
+    }
 }
 
 impl PrerequisiteMetrics {
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
     /// From now on gauges are read from there.
     pub fn attach_prerequisites(&self, gauge: &Arc<PrerequisiteGauge>) {
         self.requests.attach(gauge, PrerequisiteOutcome::ALL.map(PrerequisiteOutcome::word));
@@ -89,12 +94,5 @@ impl PrerequisiteMetrics {
     /// The prerequisites of a cluster came to that.
     pub fn prerequisites_came_to(&self, outcome: PrerequisiteOutcome) {
         self.requests.came_to(outcome.word());
-    }
-
-    pub(crate) fn refresh_prerequisites(&self) {
-        let all = PrerequisiteState::ALL.map(|at| (at, at.as_str()));
-        if let Some(gauge) = self.requests.refresh(all) {
-            self.runtime.refresh_loops(&[], &gauge.health);
-        }
     }
 }

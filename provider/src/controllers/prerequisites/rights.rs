@@ -33,10 +33,7 @@ pub const GRANTS: &[Grant] = &[
 const VERBS: &str = "get, create, patch, delete";
 
 /// Rules for the configured resources, one for each API group.
-pub(crate) fn configured(place: RbacScope, config: &Config) -> Vec<String> {
-    if place != RbacScope::Prerequisites {
-        return vec![];
-    }
+pub(crate) fn configured(config: &Config) -> String {
     let allowed = config.clusters.prerequisites.allowed();
     let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for resource in &allowed {

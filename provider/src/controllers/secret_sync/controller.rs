@@ -19,7 +19,6 @@ use testplatform_apis::{
     names::ours,
 };
 use testplatform_runtime::{
-    client::Trust,
     controller::{self, Running},
     error::{Cause, Error, Reason, is_forbidden},
     lookup,
@@ -54,17 +53,7 @@ const SETTINGS: Settings = Settings {
 const NET: Duration = Duration::from_mins(10);
 
 /// Options of the controller.
-#[derive(Clone)]
-pub struct Options {
-    /// The cluster of the tenants.
-    pub client: Client,
-    /// Secrets to copy, and their target hubs.
-    pub config: Carry,
-    /// By whom the hubs are vouched for.
-    pub trust: Trust,
-    /// The clock.
-    pub now: fn() -> Timestamp,
-}
+pub type Options = controller::Options<Carry>;
 
 /// When everything was last written, and which state of each Secret, by the field that names it.
 type Written = (Instant, BTreeMap<String, String>);
@@ -89,7 +78,7 @@ struct SecretSyncController {
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Arc<SecretSyncMetrics>, stop: Running) -> Running {
     Box::pin(async move {
-        let Options { client, config, trust, now } = options;
+        let Options { client, config, trust, now, .. } = options;
         let (flavours, poll) = (config.flavours.clone(), config.poll);
         let poll = Duration::try_from(poll.as_signed()).unwrap_or(NET);
         let hubs = Hubs::new(config, trust);
@@ -393,6 +382,7 @@ mod tests {
     use http::{Request, Response, StatusCode};
     use kube::client::Body;
     use prometheus_client::registry::Registry;
+    use testplatform_runtime::metrics::ControllerMetrics as _;
     use tokio::time::sleep;
 
     use super::*;
@@ -401,7 +391,7 @@ mod tests {
         let (mut registry, mut text) = (Registry::default(), String::new());
         metrics.register(&mut registry);
         metrics.runtime().register(&mut registry);
-        metrics.refresh_carries();
+        metrics.refresh();
         prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
         text
     }

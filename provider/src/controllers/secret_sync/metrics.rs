@@ -10,7 +10,7 @@ use prometheus_client::{
 };
 use testplatform_runtime::{
     error::Reason,
-    metrics::{RuntimeMetrics, set_gauge},
+    metrics::{ControllerMetrics, RuntimeMetrics, set_gauge},
 };
 
 use super::state::{SecretSyncGauge, SecretSyncState};
@@ -70,19 +70,12 @@ impl SecretAction {
     }
 }
 
-impl SecretSyncMetrics {
-    /// Metrics that count failures, queues and watches in these.
-    pub fn new(runtime: RuntimeMetrics) -> Self {
+impl ControllerMetrics for SecretSyncMetrics {
+    fn new(runtime: RuntimeMetrics) -> Self {
         Self { runtime, ..Self::default() }
     }
 
-    /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
-        &self.runtime
-    }
-
-    /// Registers them.
-    pub(crate) fn register(&self, registry: &mut Registry) {
+    fn register(&self, registry: &mut Registry) {
         registry.register(
             "carry_count",
             "Claims that bring their own credentials, by how those stand",
@@ -110,9 +103,23 @@ impl SecretSyncMetrics {
             self.success.clone(),
         );
     }
+
+    fn refresh(&self) {
+        let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let Some(gauge) = source else { return };
+        for at in SecretSyncState::ALL {
+            set_gauge(&self.count, &SyncStateLabel { state: at.as_str() }, gauge.count_in(at));
+        }
+        self.runtime.refresh_loops(&[], &gauge.health);
+    }
 }
 
 impl SecretSyncMetrics {
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
     /// Reads the gauges of the secret sync from there. Counters start at zero, so that the first event shows as an increase.
     pub fn attach_carries(&self, gauge: &Arc<SecretSyncGauge>) {
         *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(gauge);
@@ -139,14 +146,5 @@ impl SecretSyncMetrics {
     /// A Secret on a hub was written or removed.
     pub fn count_secret_action(&self, action: SecretAction) {
         self.secrets.get_or_create(&SecretActionLabel { action: action.as_str() }).inc();
-    }
-
-    pub(crate) fn refresh_carries(&self) {
-        let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        let Some(gauge) = source else { return };
-        for at in SecretSyncState::ALL {
-            set_gauge(&self.count, &SyncStateLabel { state: at.as_str() }, gauge.count_in(at));
-        }
-        self.runtime.refresh_loops(&[], &gauge.health);
     }
 }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::{
-    Api, Client, Resource, ResourceExt as _,
+    Api, Resource, ResourceExt as _,
     core::PartialObjectMeta,
     runtime::watcher::{self, Event},
 };
@@ -46,15 +46,7 @@ const SETTINGS: Settings = Settings::uncached("spaces", 4).with_timeout("look_at
 const NET: Duration = Duration::from_mins(10);
 
 /// Options of the controller.
-#[derive(Clone)]
-pub struct Options {
-    /// The hub.
-    pub client: Client,
-    /// Credentials to publish, and their target namespace.
-    pub config: Spaces,
-    /// The clock.
-    pub now: fn() -> Timestamp,
-}
+pub type Options = controller::Options<Spaces>;
 
 /// State of the controller.
 struct SpaceController {
@@ -203,7 +195,7 @@ impl Reconciler for SpaceController {
 }
 
 impl SpaceController {
-    fn new(Options { client, config, now }: Options, metrics: Arc<SpaceMetrics>) -> Self {
+    fn new(Options { client, config, now, .. }: Options, metrics: Arc<SpaceMetrics>) -> Self {
         let gauge = Arc::new(new_gauge());
         metrics.attach_spaces(&gauge);
         let vault = CredentialsNamespace::new(client, &config.credentials_namespace);

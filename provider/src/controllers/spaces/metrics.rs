@@ -7,7 +7,7 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge},
     registry::Registry,
 };
-use testplatform_runtime::metrics::{RuntimeMetrics, set_gauge};
+use testplatform_runtime::metrics::{ControllerMetrics, RuntimeMetrics, set_gauge};
 
 use super::state::{SpaceGauge, SpaceState};
 
@@ -26,25 +26,32 @@ pub struct SpaceMetrics {
     source: Mutex<Weak<SpaceGauge>>,
 }
 
-impl SpaceMetrics {
-    /// Metrics that count failures, queues and watches in these.
-    pub fn new(runtime: RuntimeMetrics) -> Self {
+impl ControllerMetrics for SpaceMetrics {
+    fn new(runtime: RuntimeMetrics) -> Self {
         Self { runtime, ..Self::default() }
     }
 
+    fn register(&self, registry: &mut Registry) {
+        registry.register("space_count", "Spaces, by how their credentials stand", self.count.clone());
+        registry.register("space_tokens", "Tokens that were made for spaces", self.tokens.clone());
+    }
+
+    fn refresh(&self) {
+        let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let Some(gauge) = source else { return };
+        for at in SpaceState::ALL {
+            set_gauge(&self.count, &SpaceStateLabel { state: at.as_str() }, gauge.count_in(at));
+        }
+        self.runtime.refresh_loops(&[], &gauge.health);
+    }
+}
+
+impl SpaceMetrics {
     /// Metrics that every controller shares.
     pub fn runtime(&self) -> &RuntimeMetrics {
         &self.runtime
     }
 
-    /// Registers them.
-    pub(crate) fn register(&self, registry: &mut Registry) {
-        registry.register("space_count", "Spaces, by how their credentials stand", self.count.clone());
-        registry.register("space_tokens", "Tokens that were made for spaces", self.tokens.clone());
-    }
-}
-
-impl SpaceMetrics {
     /// From now on gauges of spaces are read from there.
     pub fn attach_spaces(&self, gauge: &Arc<SpaceGauge>) {
         *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(gauge);
@@ -53,14 +60,5 @@ impl SpaceMetrics {
     /// A token was made for a space.
     pub fn issued_token(&self) {
         self.tokens.inc();
-    }
-
-    pub(crate) fn refresh_spaces(&self) {
-        let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        let Some(gauge) = source else { return };
-        for at in SpaceState::ALL {
-            set_gauge(&self.count, &SpaceStateLabel { state: at.as_str() }, gauge.count_in(at));
-        }
-        self.runtime.refresh_loops(&[], &gauge.health);
     }
 }

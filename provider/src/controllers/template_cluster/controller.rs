@@ -7,7 +7,7 @@ use futures_util::{
     future::{Shared, join_all},
 };
 use jiff::Timestamp;
-use kube::{Api, Client, api::ListParams, core::ApiResource};
+use kube::{Api, api::ListParams, core::ApiResource};
 use testplatform_apis::template::Backend;
 use testplatform_runtime::{
     controller::{self, Running},
@@ -43,19 +43,7 @@ use crate::{
 const ABSENT: Duration = Duration::from_secs(30);
 
 /// Options of the controller.
-#[derive(Clone)]
-pub struct Options {
-    /// The hub.
-    pub client: Client,
-    /// Credentials to publish, and their target namespace.
-    pub config: Clusters,
-    /// How long one call may take.
-    pub patience: Duration,
-    /// Identity of this process.
-    pub instance: String,
-    /// The clock.
-    pub now: fn() -> Timestamp,
-}
+pub type Options = controller::Options<Clusters>;
 
 /// State of the controller of one kind.
 struct ClusterController {
@@ -128,7 +116,7 @@ async fn until_served(backend: Backend, options: &Options) -> ApiResource {
 async fn is_absent(options: &Options, resource: &ApiResource) -> bool {
     let api: Api<Cluster> = Api::all_with(options.client.clone(), resource);
     let one = ListParams::default().limit(1);
-    matches!(timeout(options.patience, api.list_metadata(&one)).await, Ok(Err(error)) if is_not_found(&error))
+    matches!(timeout(options.request_timeout, api.list_metadata(&one)).await, Ok(Err(error)) if is_not_found(&error))
 }
 
 impl ClusterController {
@@ -139,7 +127,7 @@ impl ClusterController {
         options: &Options,
         metrics: Arc<ClusterMetrics>,
     ) -> Self {
-        let Options { client, config, patience, instance, now } = options.clone();
+        let Options { client, config, request_timeout: patience, instance, now, .. } = options.clone();
         let kind = cluster_kind::of(backend);
         let settings = ClusterSettings::from(&config);
         let vault = CredentialsNamespace::new(client, &settings.credentials_namespace);

@@ -7,7 +7,7 @@ use prometheus_client::{
     metrics::{family::Family, gauge::Gauge},
     registry::Registry,
 };
-use testplatform_runtime::metrics::RuntimeMetrics;
+use testplatform_runtime::metrics::{ControllerMetrics, RuntimeMetrics};
 
 use super::{caches::ClusterCaches, plan::progress};
 
@@ -27,19 +27,12 @@ pub struct ClusterMetrics {
     sources: Mutex<Vec<Weak<ClusterCaches>>>,
 }
 
-impl ClusterMetrics {
-    /// Metrics that count failures, queues and watches in these.
-    pub fn new(runtime: RuntimeMetrics) -> Self {
+impl ControllerMetrics for ClusterMetrics {
+    fn new(runtime: RuntimeMetrics) -> Self {
         Self { runtime, ..Self::default() }
     }
 
-    /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
-        &self.runtime
-    }
-
-    /// Registers them.
-    pub(crate) fn register(&self, registry: &mut Registry) {
+    fn register(&self, registry: &mut Registry) {
         registry.register(
             "cluster_count",
             "Clusters of claims with template that are served here",
@@ -47,20 +40,7 @@ impl ClusterMetrics {
         );
     }
 
-    #[cfg(test)]
-    pub(crate) fn count_one(&self) {
-        self.count.get_or_create(&ClusterLabels { backend: String::new(), state: "provisioning" }).inc();
-    }
-}
-
-impl ClusterMetrics {
-    /// From now on gauges of clusters of a kind are read from these caches.
-    pub fn attach_clusters(&self, caches: &Arc<ClusterCaches>) {
-        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
-        sources.push(Arc::downgrade(caches));
-    }
-
-    pub(crate) fn refresh_clusters(&self) {
+    fn refresh(&self) {
         let sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let sources: Vec<Arc<ClusterCaches>> = sources.iter().filter_map(Weak::upgrade).collect();
         if !sources.is_empty() {
@@ -77,5 +57,23 @@ impl ClusterMetrics {
             self.runtime.set_undecodable(backend.cluster_kind().kind, bad);
             self.runtime.refresh_loops(&[&caches.queue, &caches.secrets.queue], &caches.health);
         }
+    }
+}
+
+impl ClusterMetrics {
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
+    #[cfg(test)]
+    pub(crate) fn count_one(&self) {
+        self.count.get_or_create(&ClusterLabels { backend: String::new(), state: "provisioning" }).inc();
+    }
+
+    /// From now on gauges of clusters of a kind are read from these caches.
+    pub fn attach_clusters(&self, caches: &Arc<ClusterCaches>) {
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        sources.push(Arc::downgrade(caches));
     }
 }

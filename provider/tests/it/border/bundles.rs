@@ -34,7 +34,7 @@ fn start(hub: &Memory) -> impl Future<Output = ()> + use<> {
         ..Clusters::default()
     };
     let patience = Duration::from_secs(10);
-    let options = Options { client: hub.client(), config, patience, instance: "test".into(), now };
+    let options = Options { request_timeout: patience, ..Options::new(hub.client(), config, now) };
     run(options, Metrics::default().bundles(), Box::pin(std::future::pending()))
 }
 

@@ -138,11 +138,8 @@ impl Held {
         let order = json!({ "cluster": named(HyperShift) });
         hub.put(MAP, deleted(before::LABEL, before::FINALIZER, &order));
         let options = prerequisites::controller::Options {
-            client: hub.client(),
-            config: config(HyperShift),
-            patience: PATIENCE,
-            instance: "test".into(),
-            now,
+            request_timeout: PATIENCE,
+            ..prerequisites::controller::Options::new(hub.client(), config(HyperShift), now)
         };
         let forever = Box::pin(std::future::pending());
         let provider = prerequisites::controller::run(options, Metrics::default().prerequisites(), forever);
@@ -156,11 +153,8 @@ impl Held {
         let order = json!({ "cluster": named(ClusterApi), "uid": "u", "cloud": "acme", "tenant": "tenant" });
         hub.put(MAP, deleted(credential::LABEL, credential::FINALIZER, &order));
         let options = cloud::controller::Options {
-            client: hub.client(),
-            config: config(ClusterApi),
-            patience: PATIENCE,
-            instance: "test".into(),
-            now,
+            request_timeout: PATIENCE,
+            ..cloud::controller::Options::new(hub.client(), config(ClusterApi), now)
         };
         let forever = Box::pin(std::future::pending());
         let provider = cloud::controller::run(options, Metrics::default().cloud(), forever);

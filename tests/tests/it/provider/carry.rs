@@ -22,7 +22,6 @@ use testplatform_apis::{
     duration::GoDuration,
     names::ours,
 };
-use testplatform_runtime::client::Trust;
 use testplatform_tests::{
     binaries::Binaries,
     cluster::{Cluster, SOON, at, at_root},
@@ -87,7 +86,7 @@ pub async fn secrets_are_carried() -> anyhow::Result<()> {
     let mut here = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
     here.auth_info.impersonate =
         Some("system:serviceaccount:testplatform-carrier:testplatform-carrier".into());
-    let options = Options { client: Client::try_from(here)?, config: carry, trust: Trust::Kubeconfig, now };
+    let options = Options::new(Client::try_from(here)?, carry, now);
     nested_deep(hub, "listed").await?;
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let metrics = Metrics::default();

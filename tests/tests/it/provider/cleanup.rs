@@ -43,16 +43,9 @@ struct Cleaner {
 
 impl Cleaner {
     async fn start(plane: &ControlPlane, poll: GoDuration) -> anyhow::Result<Self> {
-        let options = Options {
-            client: Client::try_from(identity(plane).await?)?,
-            config: Cleanups {
-                mode: Switch::On,
-                flavours: vec![Cleaned::Claims, Cleaned::TestClusters],
-                poll,
-            },
-            instance: "test".into(),
-            now,
-        };
+        let flavours = vec![Cleaned::Claims, Cleaned::TestClusters];
+        let config = Cleanups { mode: Switch::On, flavours, poll };
+        let options = Options::new(Client::try_from(identity(plane).await?)?, config, now);
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let metrics = Metrics::default();
         let running = tokio::spawn(run(

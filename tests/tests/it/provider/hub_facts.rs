@@ -49,7 +49,7 @@ pub async fn a_hub_tells_of_itself_in_one_config_map_alone() -> anyhow::Result<(
     let as_provider = Cluster::new("hub as provider", connect(&kubeconfig).await?);
     // More often than a configuration may say.
     let facts = HubFacts { period: GoDuration::from_secs(1), ..config.hub_facts };
-    let options = Options { client: as_provider.client(), config: facts, now };
+    let options = Options::new(as_provider.client(), facts, now);
     furnish(hub).await?;
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let metrics = Metrics::default();

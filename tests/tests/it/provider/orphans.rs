@@ -22,7 +22,6 @@ use provider_testplatform::{
 };
 use serde_json::{Value, json};
 use testplatform_apis::{duration::GoDuration, names::ours};
-use testplatform_runtime::client::Trust;
 use testplatform_tests::{
     binaries::Binaries,
     cluster::{At, Cluster, SOON, at, at_root},
@@ -68,7 +67,7 @@ impl Search {
             kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
         here.auth_info.impersonate = Some(format!("system:serviceaccount:{NAME}:{NAME}"));
         let client = Client::try_from(here)?;
-        let options = Options { client, config, trust: Trust::Kubeconfig, instance: "test".into(), now };
+        let options = Options::new(client, config, now);
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let metrics = Metrics::default();
         let stop_signal = Box::pin(async {

@@ -53,7 +53,7 @@ pub async fn a_pool_is_looked_after_by_one_annotation_alone() -> anyhow::Result<
     as_provider.auth_info.impersonate =
         Some("system:serviceaccount:provider-testplatform:provider-testplatform".into());
     let client = Client::try_from(as_provider)?;
-    let options = Options { client, namespaces, instance: "test".into(), now };
+    let options = Options::new(client, namespaces, now);
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let metrics = Metrics::default();
     let running = tokio::spawn(run(

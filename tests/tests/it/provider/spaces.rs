@@ -57,7 +57,7 @@ pub async fn credentials_of_spaces() -> anyhow::Result<()> {
     for name in ["again", "taken"] {
         space(hub, name, &json!({})).await?;
     }
-    let options = Options { client, config: spaces, now };
+    let options = Options::new(client, spaces, now);
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let metrics = Metrics::default();
     let running = tokio::spawn(run(

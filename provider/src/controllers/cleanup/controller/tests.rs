@@ -49,8 +49,7 @@ fn observed_claim(version: &str) -> ObservedClaim {
 }
 
 fn controller(client: Client, observed_claim: ObservedClaim) -> CleanupController {
-    let options =
-        Options { client, config: Cleanups::default(), instance: "me".into(), now: || Timestamp::UNIX_EPOCH };
+    let options = Options::new(client, Cleanups::default(), || Timestamp::UNIX_EPOCH);
     let controller = CleanupController::new(options, Arc::default());
     lock(&controller.claims).insert(KEY.to_owned(), observed_claim);
     controller

@@ -6,7 +6,7 @@ use std::{
 };
 
 use http::{Method, Request, Response, StatusCode};
-use kube::client::Body;
+use kube::{Client, client::Body};
 use testplatform_runtime::controller::{reconcile, reconcile_queued};
 use tokio::time::sleep;
 
@@ -32,7 +32,7 @@ fn published() -> String {
 }
 
 fn controller(client: Client) -> SpaceController {
-    let options = Options { client, config: Spaces::default(), now: || Timestamp::UNIX_EPOCH };
+    let options = Options::new(client, Spaces::default(), || Timestamp::UNIX_EPOCH);
     SpaceController::new(options, Arc::default())
 }
 

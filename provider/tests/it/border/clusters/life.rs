@@ -325,12 +325,6 @@ pub fn start(hub: &Memory) -> JoinHandle<()> {
 }
 
 fn start_with(hub: &Memory, config: Clusters) -> JoinHandle<()> {
-    let options = Options {
-        client: hub.client(),
-        config,
-        patience: Duration::from_secs(10),
-        instance: "test".into(),
-        now,
-    };
+    let options = Options::new(hub.client(), config, now);
     tokio::spawn(run(options, Metrics::default().clusters(), Box::pin(std::future::pending())))
 }
