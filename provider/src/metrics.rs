@@ -115,15 +115,11 @@ impl Metrics {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::{collections::BTreeSet, time::Duration};
 
     use jiff::Timestamp;
     use testplatform_apis::hub::Facts;
-    use testplatform_runtime::{
-        error::Reason,
-        watch::Health,
-        workqueue::{RequestQueue, Settings},
-    };
+    use testplatform_runtime::{error::Reason, metrics::QueueAge, watch::Health};
 
     use super::*;
     use crate::{
@@ -286,8 +282,8 @@ mod tests {
         metrics.bundles().bundles_came_to(BundleOutcome::GivenUp);
         let _seen = (of_clouds(&metrics), of_prerequisites(&metrics));
         metrics.bundles().bundle_took(jiff::SignedDuration::from_secs(7));
-        let queue = RequestQueue::new(Settings::cached("", 1));
-        metrics.runtime().refresh_loops(&[&queue], &[Health::new("")]);
+        let queue = QueueAge { queue: "", age: Duration::ZERO, length: 0 };
+        metrics.runtime().refresh_loops(&[queue], &[Health::new("")]);
         inner.runtime.set_undecodable("", 0);
         of_orphans(&metrics);
         metrics.hub().count_hub_reconcile("told");

@@ -119,7 +119,7 @@ async fn process<R: Reconciler>(reconciler: &R, request: Request<R::Key>) {
     let queue = reconciler.queue();
     let Request { key, waited, bypass_caches } = request;
     if let Some(waited) = waited.filter(|_| queue.settings().measures_wait) {
-        reconciler.metrics().observe_queue_wait(waited);
+        queue.metrics().observe_queue_wait(waited);
     }
     let began = Instant::now();
     let Outcome { action, error } = reconcile(reconciler, &key, bypass_caches).await;
@@ -174,7 +174,7 @@ pub async fn reconcile<R: Reconciler>(reconciler: &R, key: &R::Key, bypass_cache
             // A pending dependency is no failure, unless it is treated like one.
             let action = reconciler.error_policy(key, &error);
             if error.reason != Reason::NotYet || action == Action::Backoff {
-                reconciler.metrics().failed(error.action, error.reason.as_str());
+                reconciler.queue().metrics().failed(error.action, error.reason.as_str());
             }
             Outcome { action, error: Some(error) }
         }
@@ -200,7 +200,6 @@ mod tests {
     /// A reconciler of names, which events queue at these seconds.
     struct Probe<D, R> {
         queue: RequestQueue<String>,
-        metrics: RuntimeMetrics,
         events: Vec<(u64, &'static str)>,
         /// How many seconds a reconcile of a name takes.
         duration: D,
@@ -218,10 +217,6 @@ mod tests {
 
         fn queue(&self) -> &RequestQueue<String> {
             &self.queue
-        }
-
-        fn metrics(&self) -> &RuntimeMetrics {
-            &self.metrics
         }
 
         async fn watch(&self) {
@@ -252,8 +247,7 @@ mod tests {
     impl<D: Fn(&str) -> u64 + Send + Sync, R: Fn(&str) -> Result + Send + Sync> Probe<D, R> {
         fn new(workers: usize, events: &[(u64, &'static str)], duration: D, result: R) -> Self {
             Self {
-                queue: RequestQueue::new(Settings::uncached("probe", workers)),
-                metrics: RuntimeMetrics::default(),
+                queue: RequestQueue::new(Settings::uncached("probe", workers), &RuntimeMetrics::default()),
                 events: events.to_vec(),
                 duration,
                 result,
@@ -352,7 +346,7 @@ mod tests {
         let good = [(1200, "good"), (50_200, "good")];
         assert_eq!(begun(&began), [bad[0], good[0], bad[1], good[1], bad[2]]);
         let (mut registry, mut encoded) = (Registry::default(), String::new());
-        probe.metrics.register(&mut registry);
+        probe.queue.metrics().register(&mut registry);
         text::encode(&mut encoded, &registry).unwrap();
         let line = r#"provider_action_errors_total{action="look",reason="bug"} 3"#;
         assert!(encoded.contains(line), "{encoded}");

@@ -2,6 +2,7 @@
 //!
 //! It knows no kind and no configuration of the provider. A controller brings both: its objects, its names, and the plan for each object.
 
+mod action;
 mod any_kind;
 pub mod apply;
 pub mod client;

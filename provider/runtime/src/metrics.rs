@@ -15,7 +15,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use crate::{watch::Health, workqueue::RequestQueue};
+use crate::watch::Health;
 
 /// From unnoticeable to worth an investigation.
 const SECONDS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
@@ -130,12 +130,11 @@ impl RuntimeMetrics {
     }
 
     /// Sets the gauges of these queues and watches.
-    pub fn refresh_loops(&self, queues: &[&RequestQueue<String>], healths: &[Health]) {
-        for waiting in queues {
-            let ((age, length), label) =
-                (waiting.age(), queue { queue: waiting.settings().controller.into() });
+    pub fn refresh_loops(&self, queues: &[QueueAge], healths: &[Health]) {
+        for QueueAge { queue: name, age, length } in queues {
+            let label = queue { queue: (*name).into() };
             self.queue_age.get_or_create(&label).set(age.as_secs_f64());
-            set_gauge(&self.queue_length, &label, length);
+            set_gauge(&self.queue_length, &label, *length);
         }
         // There may be several under one name, for several places: what counts is the one that is worst.
         let mut lags: BTreeMap<&str, Duration> = BTreeMap::new();
@@ -148,6 +147,17 @@ impl RuntimeMetrics {
             self.watch_lag.get_or_create(&watch { watch: name.into() }).set(lag.as_secs_f64());
         }
     }
+}
+
+/// Age of a queue: how long its oldest event has waited, and how many requests wait because of one.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueAge {
+    /// Name of the queue.
+    pub queue: &'static str,
+    /// Age of the oldest event.
+    pub age: Duration,
+    /// Number of requests.
+    pub length: usize,
 }
 
 /// Metrics of one controller.

@@ -15,8 +15,14 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::{error::Reason, reconcile::Action};
+use crate::{
+    action::Action,
+    error::Reason,
+    metrics::{QueueAge, RuntimeMetrics},
+};
 
+/// Maximum number of concurrent reconciles of a controller with caches.
+pub const WORKERS: usize = 16;
 /// Debounce of a controller whose reconcile concerns one object.
 pub const DEBOUNCE: Duration = Duration::from_millis(200);
 /// Resync period of controllers with caches, as base and spread: a safety net below the watches.
@@ -109,6 +115,7 @@ impl Retry {
 /// Queue of requests, by the keys of their objects.
 pub struct RequestQueue<K> {
     settings: Settings,
+    metrics: RuntimeMetrics,
     state: Mutex<QueueState<K>>,
     changed: Notify,
 }
@@ -153,16 +160,21 @@ struct RequestState {
 }
 
 impl<K: Clone + Hash + Ord> RequestQueue<K> {
-    /// An empty queue.
-    pub fn new(settings: Settings) -> Self {
+    /// An empty queue, whose reconciles are counted in these metrics.
+    pub fn new(settings: Settings, metrics: &RuntimeMetrics) -> Self {
         let due = [BTreeSet::new(), BTreeSet::new()];
         let state = QueueState { requests: BTreeMap::new(), due, running: [0; 2] };
-        Self { settings, state: Mutex::new(state), changed: Notify::new() }
+        Self { settings, metrics: metrics.clone(), state: Mutex::new(state), changed: Notify::new() }
     }
 
     /// How it hands out its requests.
     pub const fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Metrics in which reconciles are counted.
+    pub const fn metrics(&self) -> &RuntimeMetrics {
+        &self.metrics
     }
 
     /// Queues a request because of an event.
@@ -177,11 +189,12 @@ impl<K: Clone + Hash + Ord> RequestQueue<K> {
     }
 
     /// How long the oldest event has waited, and how many requests wait because of one.
-    pub fn age(&self) -> (Duration, usize) {
+    pub fn age(&self) -> QueueAge {
         let state = self.lock_state();
         let waiting = state.requests.values().filter_map(|request| request.queued_since);
         let (oldest, length) = (waiting.clone().min(), waiting.count());
-        (oldest.map(|since| since.elapsed()).unwrap_or_default(), length)
+        let age = oldest.map(|since| since.elapsed()).unwrap_or_default();
+        QueueAge { queue: self.settings.controller, age, length }
     }
 
     /// Starts the next request, and waits for it if none is due.
@@ -335,7 +348,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn failures_back_off_and_are_forgotten_after_a_success() {
-        let queue = RequestQueue::new(CACHED);
+        let queue = RequestQueue::new(CACHED, &RuntimeMetrics::default());
         queue.push("a");
         let mut seconds = Vec::new();
         for _ in 0..12 {
@@ -357,13 +370,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn age_counts_from_the_first_event() {
-        let queue = RequestQueue::<String>::new(CACHED);
+        let queue = RequestQueue::<String>::new(CACHED, &RuntimeMetrics::default());
         queue.push("a");
         tokio::time::advance(Duration::from_secs(2)).await;
         queue.push("a");
-        assert_eq!(queue.age(), (Duration::from_secs(2), 1));
+        assert_eq!((queue.age().age, queue.age().length), (Duration::from_secs(2), 1));
         let request = queue.start_next().await;
-        assert_eq!((request.waited, queue.age().1), (Some(Duration::from_secs(2)), 0));
+        assert_eq!((request.waited, queue.age().length), (Some(Duration::from_secs(2)), 0));
         queue.complete(&request.key, Action::BypassCaches, false, Duration::ZERO);
         let request = queue.start_next().await;
         assert_eq!((request.waited, request.bypass_caches), (None, true));
@@ -376,7 +389,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_waiting_key_is_not_queued_twice() {
-        let queue = RequestQueue::<String>::new(CACHED);
+        let queue = RequestQueue::<String>::new(CACHED, &RuntimeMetrics::default());
         for name in ["a", "b", "a", "b", "a"] {
             queue.push(name);
         }
@@ -384,7 +397,7 @@ mod tests {
         // Its reconcile has started, so an event now needs another one.
         queue.push("a");
         let second = queue.start_next().await.key;
-        assert_eq!((first.as_str(), second.as_str(), queue.age().1), ("a", "b", 1));
+        assert_eq!((first.as_str(), second.as_str(), queue.age().length), ("a", "b", 1));
         queue.complete(&first, Action::Forget, false, Duration::ZERO);
         queue.complete(&second, Action::Forget, false, Duration::ZERO);
         assert_eq!(queue.start_next().await.key, "a");

@@ -28,3 +28,4 @@ pub(crate) use orphans::{OrphanedSecrets, SecretOwners};
 pub use owner::{Labelled, SecretOwner};
 pub use read::Key;
 pub(crate) use read::{Reader, is_as_stamped};
+pub use write::delete_orphaned_secret;

@@ -18,7 +18,6 @@ use testplatform_runtime::{
     controller::{self, Running},
     error::{Cause, Error, Reason},
     lookup,
-    metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
     timeout::with_timeout,
     watch::{Health, keep_watching},
@@ -99,10 +98,6 @@ impl Reconciler for BundleController {
 
     fn queue(&self) -> &RequestQueue<String> {
         &self.queue
-    }
-
-    fn metrics(&self) -> &RuntimeMetrics {
-        self.metrics.runtime()
     }
 
     async fn watch(&self) {
@@ -196,13 +191,13 @@ impl BundleController {
             observer: RequestObserver { credentials_namespace: vault, config, request_timeout: patience },
             patience,
             now,
-            metrics,
             teller,
             namespaces,
             gauge,
-            queue: RequestQueue::new(SETTINGS),
+            queue: RequestQueue::new(SETTINGS, metrics.runtime()),
             requests: RequestWatch::new(REQUEST_KEYS),
             secrets: Mutex::default(),
+            metrics,
         }
     }
 

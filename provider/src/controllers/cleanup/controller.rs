@@ -19,7 +19,6 @@ use testplatform_runtime::{
     controller::{self, Running},
     error::{Cause, Reason},
     event::emit_event,
-    metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
     watch::{Health, track},
     workqueue::{DEBOUNCE, RequestQueue, Settings},
@@ -126,10 +125,6 @@ impl Reconciler for CleanupController {
         &self.queue
     }
 
-    fn metrics(&self) -> &RuntimeMetrics {
-        self.metrics.runtime()
-    }
-
     async fn watch(&self) {
         let watched = self.flavours.iter().zip(self.health.iter());
         join_all(watched.map(|(flavour, health)| self.watch_claims(*flavour, health))).await;
@@ -179,7 +174,7 @@ impl CleanupController {
     fn new(Options { client, config, instance, now, .. }: Options, metrics: Arc<CleanupMetrics>) -> Self {
         let health = Arc::new(watch_health(&config.flavours));
         metrics.attach_cleanups(&health);
-        let queue = Arc::new(RequestQueue::new(SETTINGS));
+        let queue = Arc::new(RequestQueue::new(SETTINGS, metrics.runtime()));
         Self {
             runs: Runs::new(client.clone(), Arc::clone(&queue)),
             client,
@@ -187,12 +182,12 @@ impl CleanupController {
             now,
             poll: Duration::try_from(config.poll.as_signed()).unwrap_or(NET),
             flavours: config.flavours,
-            metrics,
             health,
             queue,
             claims: Mutex::default(),
             last_remarks: Mutex::default(),
             written_at: Mutex::default(),
+            metrics,
         }
     }
 

@@ -23,7 +23,6 @@ use testplatform_runtime::{
     controller::{self, Running},
     error::{Cause, Error, Reason},
     lookup,
-    metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
     timeout::with_timeout,
     watch::{Health, keep_watching, track},
@@ -97,10 +96,6 @@ impl Reconciler for CloudController {
         &self.queue
     }
 
-    fn metrics(&self) -> &RuntimeMetrics {
-        self.metrics.runtime()
-    }
-
     async fn watch(&self) {
         let namespaces = self.options.config.cloud_namespaces();
         let (orders, clusters) = self.gauge.health.split_at(namespaces.len());
@@ -169,11 +164,11 @@ impl CloudController {
         Self {
             options,
             teller: EventPublisher { client, patience, instance, metrics: metrics.runtime().clone() },
-            metrics,
             gauge,
-            queue: RequestQueue::new(SETTINGS),
+            queue: RequestQueue::new(SETTINGS, metrics.runtime()),
             known: Mutex::default(),
             written: Mutex::default(),
+            metrics,
         }
     }
 

@@ -5,15 +5,14 @@ use std::sync::{Arc, Mutex};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::runtime::reflector::{self, ObjectRef, Store, store::Writer};
 use testplatform_runtime::{
+    metrics::RuntimeMetrics,
     watch::Health,
-    workqueue::{RequestQueue, Settings},
+    workqueue::{RequestQueue, Settings, WORKERS},
 };
 
 use super::object::{ClusterClaim, ClusterDeployment, ClusterPool};
 use crate::credentials::{Published, publish::PublishedSecrets, secret::PREFIX};
 
-/// Maximum number of claims that are reconciled concurrently.
-const WORKERS: usize = 16;
 const SETTINGS: Settings = Settings { measures_wait: true, ..Settings::cached("clusterclaims", WORKERS) };
 
 /// Caches, and the queues of their objects.
@@ -42,7 +41,7 @@ pub(super) struct ClaimWriters {
 
 impl ClaimCaches {
     /// Empty caches.
-    pub fn new(credentials_namespace: &str) -> Self {
+    pub fn new(credentials_namespace: &str, metrics: &RuntimeMetrics) -> Self {
         let (claims, claim_writer) = reflector::store();
         let (pools, pool_writer) = reflector::store();
         let (deployments, deployment_writer) = reflector::store();
@@ -53,8 +52,8 @@ impl ClaimCaches {
             claims,
             pools,
             deployments,
-            secrets: PublishedSecrets::new("clusterclaim-orphans", credentials_namespace),
-            queue: RequestQueue::new(SETTINGS),
+            secrets: PublishedSecrets::new("clusterclaim-orphans", credentials_namespace, metrics),
+            queue: RequestQueue::new(SETTINGS, metrics),
             health: health.map(Health::new),
             writers: Mutex::new(Some(writers)),
         }

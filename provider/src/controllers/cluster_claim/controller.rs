@@ -10,7 +10,6 @@ use serde::de::DeserializeOwned;
 use testplatform_runtime::{
     controller::{self, Running},
     error::{Error, is_not_found},
-    metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
     workqueue::RequestQueue,
 };
@@ -78,7 +77,6 @@ async fn run_until(options: Options, metrics: Arc<ClaimMetrics>, stop: Running) 
         vault: hub.credentials_namespace(),
         request_timeout: *patience,
         callers,
-        metrics: controller.metrics.runtime(),
     };
     tokio::join!(controller::run(&controller, stop.clone()), controller::run(&orphans, stop),);
     callers.wait_idle().await;
@@ -117,7 +115,7 @@ async fn is_absent<K: Resource<DynamicType = ()> + Clone + DeserializeOwned + st
 impl ClaimController {
     fn new(options: Options, metrics: Arc<ClaimMetrics>) -> Self {
         let Options { hub, settings, patience, instance, now } = options;
-        let caches = Arc::new(ClaimCaches::new(hub.credentials_namespace().namespace()));
+        let caches = Arc::new(ClaimCaches::new(hub.credentials_namespace().namespace(), metrics.runtime()));
         metrics.attach_claims(&caches);
         let callers = GuestLimiter::default();
         let executor = ClaimExecutor { hub: hub.clone(), instance, patience, callers: callers.clone(), now };
@@ -146,10 +144,6 @@ impl Reconciler for ClaimController {
 
     fn queue(&self) -> &RequestQueue<String> {
         &self.observer.caches.queue
-    }
-
-    fn metrics(&self) -> &RuntimeMetrics {
-        self.metrics.runtime()
     }
 
     async fn watch(&self) {

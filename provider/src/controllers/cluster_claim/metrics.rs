@@ -53,7 +53,7 @@ impl ControllerMetrics for ClaimMetrics {
         }
         let bad = claims.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
         self.runtime.set_undecodable("ClusterClaim", bad);
-        self.runtime.refresh_loops(&[&caches.queue, &caches.secrets.queue], &caches.health);
+        self.runtime.refresh_loops(&[caches.queue.age(), caches.secrets.queue.age()], &caches.health);
     }
 }
 

@@ -12,7 +12,6 @@ use kube::{
 use testplatform_runtime::{
     controller::{self, Running},
     error::{Error, plain_message},
-    metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler, Requeue},
     watch::{Health, keep_watching},
     workqueue::{RequestQueue, Retry, Settings},
@@ -67,7 +66,7 @@ impl PoolController {
     fn new(options: Options, metrics: Arc<PoolMetrics>) -> Self {
         let gauge = Arc::new(PoolGauge::default());
         metrics.attach_pools(&gauge);
-        Self { options, queue: RequestQueue::new(SETTINGS), gauge, metrics }
+        Self { options, queue: RequestQueue::new(SETTINGS, metrics.runtime()), gauge, metrics }
     }
 
     async fn watch_pools(&self) {
@@ -103,10 +102,6 @@ impl Reconciler for PoolController {
 
     fn queue(&self) -> &RequestQueue<Key> {
         &self.queue
-    }
-
-    fn metrics(&self) -> &RuntimeMetrics {
-        self.metrics.runtime()
     }
 
     async fn watch(&self) {

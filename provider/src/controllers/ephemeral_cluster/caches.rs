@@ -15,9 +15,10 @@ use kube::{
 };
 use testplatform_apis::names::{ephemeral_cluster::LABEL, ours};
 use testplatform_runtime::{
+    metrics::RuntimeMetrics,
     table::Table,
     watch::Health,
-    workqueue::{RequestQueue, Settings},
+    workqueue::{RequestQueue, Settings, WORKERS},
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -32,9 +33,7 @@ use crate::{
     credentials::{Published, SUFFIX, secret::source_revision},
 };
 
-/// Maximum number of EphemeralClusters that are reconciled concurrently.
-const WORKERS: usize = 16;
-/// The same of ProwJobs without EphemeralCluster. They are rare.
+/// Maximum number of ProwJobs without EphemeralCluster that are reconciled concurrently. They are rare.
 const WORKERS_OF_ORPHANS: usize = 2;
 
 /// Cached objects of the hub, and the queues of them.
@@ -66,7 +65,7 @@ pub(super) struct Writers {
 
 impl Caches {
     /// Empty caches.
-    pub fn new(hub: Hub, moved: UnboundedReceiver<BuildClusterEvent>) -> Self {
+    pub fn new(hub: Hub, moved: UnboundedReceiver<BuildClusterEvent>, metrics: &RuntimeMetrics) -> Self {
         let (ephemeral_clusters, ephemeral_cluster_writer) = reflector::store();
         let (prow_jobs, prow_job_writer) = reflector::store();
         let writers =
@@ -75,8 +74,8 @@ impl Caches {
         Self {
             ephemeral_clusters,
             prow_jobs,
-            queue: RequestQueue::new(settings),
-            orphans: RequestQueue::new(Settings::cached("orphans", WORKERS_OF_ORPHANS)),
+            queue: RequestQueue::new(settings, metrics),
+            orphans: RequestQueue::new(Settings::cached("orphans", WORKERS_OF_ORPHANS), metrics),
             health: ["ephemeralclusters", "prowjobs", "secrets"].map(Health::new),
             by_owner: RwLock::default(),
             published: RwLock::default(),

@@ -11,7 +11,6 @@ use testplatform_runtime::{
     controller::{self, Running},
     error::{Cause, Error, Reason},
     lookup,
-    metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
     workqueue::RequestQueue,
 };
@@ -120,7 +119,7 @@ impl Controller {
         let Options { mode, hub, settings, patience, build_cluster_call, instance, now, .. } = options;
         let (moving, moved) = tokio::sync::mpsc::unbounded_channel();
         let build_clusters = BuildClusterSet::new(moving, options.build_cluster_patience);
-        let caches = Arc::new(Caches::new(hub.clone(), moved));
+        let caches = Arc::new(Caches::new(hub.clone(), moved, metrics.runtime()));
         let reach: Reach = {
             let build_clusters = Arc::clone(&build_clusters);
             Arc::new(move |name: &str| {
@@ -198,10 +197,6 @@ impl Reconciler for Controller {
         &self.caches.queue
     }
 
-    fn metrics(&self) -> &RuntimeMetrics {
-        self.metrics.runtime()
-    }
-
     async fn watch(&self) {
         let watch_directory = async {
             if let BuildClusterSource::Directory(directory, trust) = &self.sites {
@@ -269,10 +264,6 @@ impl Reconciler for OrphanedJobs<'_> {
 
     fn queue(&self) -> &RequestQueue<String> {
         &self.0.caches.orphans
-    }
-
-    fn metrics(&self) -> &RuntimeMetrics {
-        self.0.metrics.runtime()
     }
 
     async fn wait_for_caches(&self) {

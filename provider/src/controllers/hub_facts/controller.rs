@@ -6,7 +6,6 @@ use testplatform_apis::hub::Facts;
 use testplatform_runtime::{
     controller::{self, Running},
     error::Error,
-    metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
     workqueue::{RequestQueue, Settings},
 };
@@ -45,7 +44,7 @@ pub fn run(options: Options, metrics: Arc<HubMetrics>, stop: Running) -> Running
         // Facts that cannot be read count as old as this process, until they are known.
         metrics.set_facts_written_at((options.now)());
         // Nothing is watched: the hub is observed at an interval.
-        let queue = RequestQueue::new(SETTINGS);
+        let queue = RequestQueue::new(SETTINGS, metrics.runtime());
         queue.push(());
         controller::run(&HubController { options, queue, metrics }, stop).await;
     })
@@ -60,10 +59,6 @@ impl Reconciler for HubController {
 
     fn queue(&self) -> &RequestQueue<()> {
         &self.queue
-    }
-
-    fn metrics(&self) -> &RuntimeMetrics {
-        self.metrics.runtime()
     }
 
     async fn observe(&self, (): &(), _bypass_caches: bool) -> kube::Result<Option<Self::Observed>> {

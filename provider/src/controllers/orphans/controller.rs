@@ -18,7 +18,6 @@ use testplatform_runtime::{
     error::{Cause, Error, Reason},
     event::{Event, emit_event},
     lookup,
-    metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
     timeout::with_timeout,
     workqueue::{RequestQueue, Settings},
@@ -90,10 +89,6 @@ impl Reconciler for OrphanController {
         &self.queue
     }
 
-    fn metrics(&self) -> &RuntimeMetrics {
-        self.metrics.runtime()
-    }
-
     async fn observe(&self, (): &(), _bypass_caches: bool) -> Result<Option<Listings>, Cause> {
         let config = &self.options.config;
         let last = self.records.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -159,10 +154,10 @@ impl OrphanController {
             hubs: HubClients::new(options.client.clone(), options.trust),
             settings,
             poll: Duration::try_from(config.poll.as_signed()).unwrap_or(LISTING_TIMEOUT),
-            queue: RequestQueue::new(SETTINGS),
+            queue: RequestQueue::new(SETTINGS, metrics.runtime()),
             options,
-            metrics,
             records: Mutex::default(),
+            metrics,
         }
     }
 

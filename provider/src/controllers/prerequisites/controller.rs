@@ -17,7 +17,6 @@ use testplatform_runtime::{
     error::{Cause, Error, Reason},
     event::Event,
     lookup,
-    metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
     timeout::with_timeout,
     workqueue::{RequestQueue, Settings},
@@ -87,10 +86,6 @@ impl Reconciler for PrerequisiteController {
 
     fn queue(&self) -> &RequestQueue<String> {
         &self.queue
-    }
-
-    fn metrics(&self) -> &RuntimeMetrics {
-        self.metrics.runtime()
     }
 
     async fn watch(&self) {
@@ -179,11 +174,11 @@ impl PrerequisiteController {
             config,
             patience,
             now,
-            metrics,
             teller,
             gauge,
-            queue: RequestQueue::new(SETTINGS),
+            queue: RequestQueue::new(SETTINGS, metrics.runtime()),
             requests: RequestWatch::new(MARKS),
+            metrics,
         }
     }
 

@@ -22,7 +22,6 @@ use testplatform_runtime::{
     controller::{self, Running},
     error::{Cause, Error, Reason, is_forbidden},
     lookup,
-    metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
     watch::{Health, track},
     workqueue::{RequestQueue, Retry, Settings},
@@ -93,7 +92,7 @@ enum ObservedSync {
     /// The cluster is gone, and its copies may be left on this hub, in this namespace.
     Over(Client, String),
     /// The hub requests what the claim does not bring: why, and whether copies were reported.
-    Invalid { on_hub: RequestMap, why: String, carried: bool },
+    Invalid { on_hub: Box<RequestMap>, why: String, carried: bool },
     /// Secrets and their copies.
     Copies(Box<ObservedCopies>),
 }
@@ -125,10 +124,6 @@ impl Reconciler for SecretSyncController {
 
     fn queue(&self) -> &RequestQueue<String> {
         &self.queue
-    }
-
-    fn metrics(&self) -> &RuntimeMetrics {
-        self.metrics.runtime()
     }
 
     async fn watch(&self) {
@@ -206,12 +201,12 @@ impl SecretSyncController {
             now,
             poll,
             flavours,
-            metrics,
             gauge,
-            queue: RequestQueue::new(SETTINGS),
+            queue: RequestQueue::new(SETTINGS, metrics.runtime()),
             requests: Mutex::default(),
             written: Mutex::default(),
             shut: Mutex::default(),
+            metrics,
         }
     }
 
@@ -286,7 +281,7 @@ impl SecretSyncController {
             Ok(parcels) => parcels,
             Err(why) => {
                 let carried = before.is_some_and(|before| before.carried);
-                return Ok(ObservedSync::Invalid { on_hub, why, carried });
+                return Ok(ObservedSync::Invalid { on_hub: Box::new(on_hub), why, carried });
             }
         };
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &order.tenant);

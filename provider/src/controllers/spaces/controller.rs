@@ -17,7 +17,6 @@ use testplatform_apis::{
 use testplatform_runtime::{
     controller::{self, Running},
     error::{Cause, Error},
-    metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler},
     watch::{Health, keep_watching},
     workqueue::{DEBOUNCE, RequestQueue, Settings},
@@ -110,10 +109,6 @@ impl Reconciler for SpaceController {
         &self.queue
     }
 
-    fn metrics(&self) -> &RuntimeMetrics {
-        self.metrics.runtime()
-    }
-
     async fn watch(&self) {
         tokio::join!(self.watch_namespaces(), self.watch_secrets());
     }
@@ -199,7 +194,7 @@ impl SpaceController {
         let gauge = Arc::new(new_gauge());
         metrics.attach_spaces(&gauge);
         let vault = CredentialsNamespace::new(client, &config.credentials_namespace);
-        let (queue, callers) = (RequestQueue::new(SETTINGS), GuestLimiter::default());
+        let (queue, callers) = (RequestQueue::new(SETTINGS, metrics.runtime()), GuestLimiter::default());
         Self { vault, config, now, queue, gauge, metrics, callers }
     }
 

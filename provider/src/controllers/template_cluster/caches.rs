@@ -12,8 +12,9 @@ use kube::{
 };
 use testplatform_apis::template::Backend;
 use testplatform_runtime::{
+    metrics::RuntimeMetrics,
     watch::{Health, keep_watching},
-    workqueue::{RequestQueue, Settings},
+    workqueue::{RequestQueue, Settings, WORKERS},
 };
 
 use crate::{
@@ -26,9 +27,6 @@ use crate::{
         secret::SecretMeta,
     },
 };
-
-/// Maximum number of clusters of one kind that are reconciled concurrently.
-const WORKERS: usize = 16;
 
 /// Caches of one kind, and the queues of their objects.
 pub struct ClusterCaches {
@@ -69,6 +67,7 @@ impl ClusterCaches {
         resource: ApiResource,
         of: ClustersOf,
         credentials_namespace: &str,
+        metrics: &RuntimeMetrics,
     ) -> Self {
         let plural = kind.backend().cluster_kind().plural;
         let [watch, orphans] = secret_names(kind.backend());
@@ -76,8 +75,8 @@ impl ClusterCaches {
         let settings = Settings { measures_wait: true, ..Settings::cached(plural, WORKERS) };
         Self {
             clusters: writer.as_reader(),
-            secrets: PublishedSecrets::new(orphans, credentials_namespace),
-            queue: RequestQueue::new(settings),
+            secrets: PublishedSecrets::new(orphans, credentials_namespace, metrics),
+            queue: RequestQueue::new(settings, metrics),
             health: [plural, watch].map(Health::new),
             kind,
             of,

@@ -13,7 +13,6 @@ use testplatform_runtime::{
     controller::{self, Running},
     error::{Error, is_not_found},
     event::Event,
-    metrics::RuntimeMetrics,
     reconcile::{Action, Reconciler, Requeue},
     workqueue::RequestQueue,
 };
@@ -85,7 +84,6 @@ async fn serve(
         vault,
         request_timeout: *patience,
         callers,
-        metrics: controller.metrics.runtime(),
     };
     tokio::join!(controller::run(&controller, stop.clone()), controller::run(&orphans, stop));
     callers.wait_idle().await;
@@ -131,7 +129,9 @@ impl ClusterController {
         let kind = cluster_kind::of(backend);
         let settings = ClusterSettings::from(&config);
         let vault = CredentialsNamespace::new(client, &settings.credentials_namespace);
-        let caches = Arc::new(ClusterCaches::new(kind, resource.clone(), of.clone(), vault.namespace()));
+        let (served, namespace) = (of.clone(), vault.namespace());
+        let caches = ClusterCaches::new(kind, resource.clone(), served, namespace, metrics.runtime());
+        let caches = Arc::new(caches);
         metrics.attach_clusters(&caches);
         let callers = GuestLimiter::default();
         let executor = ClusterExecutor {
@@ -177,10 +177,6 @@ impl Reconciler for ClusterController {
 
     fn queue(&self) -> &RequestQueue<String> {
         &self.observer.caches.queue
-    }
-
-    fn metrics(&self) -> &RuntimeMetrics {
-        self.metrics.runtime()
     }
 
     async fn watch(&self) {

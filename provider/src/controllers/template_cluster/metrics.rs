@@ -55,7 +55,7 @@ impl ControllerMetrics for ClusterMetrics {
             }
             let bad = served.iter().filter(|object| !object.is_readable()).count();
             self.runtime.set_undecodable(backend.cluster_kind().kind, bad);
-            self.runtime.refresh_loops(&[&caches.queue, &caches.secrets.queue], &caches.health);
+            self.runtime.refresh_loops(&[caches.queue.age(), caches.secrets.queue.age()], &caches.health);
         }
     }
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use testplatform_runtime::{
     error::{Cause, Reason},
-    scheduler::WORKERS,
+    workqueue::WORKERS,
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// How many workers of a loop may wait for clusters that were delivered.
-const AT_A_TIME: usize = WORKERS as usize / 2;
+const AT_A_TIME: usize = WORKERS / 2;
 
 /// Limits concurrent calls to delivered clusters, for the workers of one loop. A server that accepts connections and never answers may be a
 /// tenant's, and a tenant may have many. Objects without such calls always find a free worker; the others wait for their turn.

@@ -21,7 +21,7 @@ use testplatform_runtime::{
     workqueue::{RequestQueue, Settings},
 };
 
-use super::{CredentialsNamespace, Labelled, SecretOwner, write::delete_orphaned_secret};
+use super::{CredentialsNamespace, Labelled, SecretOwner, delete_orphaned_secret};
 use crate::credentials::{
     Published, SUFFIX,
     account::guest_limiter::GuestLimiter,
@@ -40,10 +40,10 @@ pub struct PublishedSecrets {
 
 impl PublishedSecrets {
     /// An empty cache of this namespace.
-    pub(crate) fn new(controller: &'static str, namespace: &str) -> Self {
+    pub(crate) fn new(controller: &'static str, namespace: &str, metrics: &RuntimeMetrics) -> Self {
         let (store, writer) = reflector::store();
         // Orphans are rare.
-        let queue = RequestQueue::new(Settings::cached(controller, 2));
+        let queue = RequestQueue::new(Settings::cached(controller, 2), metrics);
         Self { store, queue, writer: Mutex::new(Some(writer)), namespace: namespace.to_owned() }
     }
 
@@ -124,7 +124,6 @@ pub(crate) struct OrphanedSecrets<'a, O> {
     pub vault: &'a CredentialsNamespace,
     pub request_timeout: Duration,
     pub callers: &'a GuestLimiter,
-    pub metrics: &'a RuntimeMetrics,
 }
 
 impl<O: SecretOwners> Reconciler for OrphanedSecrets<'_, O> {
@@ -137,10 +136,6 @@ impl<O: SecretOwners> Reconciler for OrphanedSecrets<'_, O> {
 
     fn queue(&self) -> &RequestQueue<String> {
         &self.published.queue
-    }
-
-    fn metrics(&self) -> &RuntimeMetrics {
-        self.metrics
     }
 
     async fn wait_for_caches(&self) {

@@ -61,7 +61,7 @@ pub(crate) async fn withdraw(
 }
 
 /// Deletes the Secret of a deleted object. `gone` is its uid: a new object of the name may have been created and published since that was read.
-pub(crate) async fn delete_orphaned_secret(
+pub async fn delete_orphaned_secret(
     vault: &CredentialsNamespace,
     name: &str,
     (group, kind): (&str, &str),

@@ -6,11 +6,14 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use provider_testplatform::{
     controllers::{
-        cluster_claim::{controller as claims, execute, hub, observed_state::ClaimSettings},
+        cluster_claim::{controller as claims, hub, observed_state::ClaimSettings},
         ephemeral_cluster::operation::Operation,
     },
-    credentials::account::{
-        Issue, admin::AdminKubeconfig, fingerprint::TokenFingerprint, guest_limiter::GuestLimiter,
+    credentials::{
+        account::{
+            Issue, admin::AdminKubeconfig, fingerprint::TokenFingerprint, guest_limiter::GuestLimiter,
+        },
+        publish::{CredentialsNamespace, delete_orphaned_secret},
     },
     metrics::Metrics,
 };
@@ -73,14 +76,12 @@ fn of_object() -> Value {
     json!({ "ownerReferences": [owner] })
 }
 
-fn of_claims(hub: &Memory) -> execute::ClaimExecutor {
-    execute::ClaimExecutor {
-        hub: hub::ClaimHub::new(hub.client(), "ephemeral-cluster"),
-        instance: "me".into(),
-        patience: Duration::from_millis(100),
-        callers: GuestLimiter::default(),
-        now: || Timestamp::UNIX_EPOCH,
-    }
+/// Deletes the published Secret of a claim that is gone.
+async fn delete_orphan(hub: &Memory) {
+    let vault = CredentialsNamespace::new(hub.client(), "ephemeral-cluster");
+    let kind = ("hive.openshift.io", "ClusterClaim");
+    let callers = GuestLimiter::default();
+    delete_orphaned_secret(&vault, "ec-credentials", kind, "gone", &callers).await.unwrap();
 }
 
 /// Where a cluster may be called.
@@ -125,7 +126,7 @@ async fn token_of_an_orphaned_secret_is_revoked() {
     let (listener, address) = listening().await;
     let hub = Memory::new();
     hub.put(SECRET, published(&address, &of_claim("gone")));
-    of_claims(&hub).delete_orphaned_secret("ec-credentials", "gone").await.unwrap();
+    delete_orphan(&hub).await;
     assert_eq!(hub.get(SECRET), None);
     drop(taken(&listener, 1).await);
 }
@@ -162,7 +163,7 @@ async fn token_of_the_next_claim_is_not_revoked() {
     let (listener, address) = listening().await;
     let hub = Memory::new();
     let stored = hub.put(SECRET, published(&address, &of_claim("next")));
-    of_claims(&hub).delete_orphaned_secret("ec-credentials", "gone").await.unwrap();
+    delete_orphan(&hub).await;
     assert_eq!(hub.get(SECRET), Some(stored));
     assert!(timeout(Duration::from_millis(300), listener.accept()).await.is_err(), "it was called");
 }

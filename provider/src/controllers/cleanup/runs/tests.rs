@@ -7,7 +7,7 @@ use std::{
 
 use http::{Request, Response};
 use kube::client::Body;
-use testplatform_runtime::workqueue::Settings;
+use testplatform_runtime::{metrics::RuntimeMetrics, workqueue::Settings};
 
 use super::*;
 use crate::controllers::cleanup::plan::{MOST_RUNS, RunKind};
@@ -40,7 +40,7 @@ fn runs() -> (Runs, Arc<AtomicUsize>) {
             Ok::<_, Infallible>(Response::new(Body::empty()))
         }
     });
-    let queue = Arc::new(RequestQueue::new(Settings::uncached("test", 1)));
+    let queue = Arc::new(RequestQueue::new(Settings::uncached("test", 1), &RuntimeMetrics::default()));
     (Runs::new(Client::new(service, "default"), queue), open)
 }
 
