@@ -97,7 +97,11 @@ fn an_entry_with_bundles_and_an_overlay_can_be_used() {
 #[case("/overlay/nodePool/replicas", json!(3), "overlay.nodePool.replicas")]
 #[case("/overlay/nodePool", json!([]), "overlay.nodePool")]
 #[case("/overlay/cluster", json!({}), "overlay.cluster")]
-fn invalid_bundles_are_reported_with_their_path(#[case] pointer: &str, #[case] value: Value, #[case] path: &str) {
+fn invalid_bundles_are_reported_with_their_path(
+    #[case] pointer: &str,
+    #[case] value: Value,
+    #[case] path: &str,
+) {
     let mut data = entry();
     let (parent, member) = pointer.rsplit_once('/').unwrap();
     let parent = data.pointer_mut(parent).unwrap();

@@ -67,7 +67,12 @@ fn byoc_is_refused_beside_ci_operator_and_immutable() {
 #[case("/installConfigSecretRef", json!({ "name": "config" }), "installConfigSecretRef", NO_INSTALL_CONFIG)]
 #[case("/pullSecretRef/name", json!(""), "pullSecretRef.name", SECRET_RULE)]
 #[case("/credentialsSecretRef", json!(null), "credentialsSecretRef", "is missing: name the Secret with the credentials")]
-fn schema_and_function_refuse_invalid_byoc(#[case] pointer: &str, #[case] value: Value, #[case] path: &str, #[case] words: &str) {
+fn schema_and_function_refuse_invalid_byoc(
+    #[case] pointer: &str,
+    #[case] value: Value,
+    #[case] path: &str,
+    #[case] words: &str,
+) {
     let wrong = with(pointer, value);
     assert!(create(&claim(wrong.clone())).is_err(), "{wrong}");
     assert_eq!(problems(&wrong), [(path.to_owned(), words.to_owned())]);

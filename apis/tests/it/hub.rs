@@ -107,7 +107,10 @@ fn hub_reads_every_label_and_annotation() {
 #[case::namespace(&[], &[("namespace.osac", "Orders-{tenant}")])]
 #[case::credentials(&[], &[("credentials-namespace", "a.b")])]
 #[case::objects(&[], &[("objects-per-cluster.osac", "0")])]
-fn unreadable_label_or_annotation_is_named(#[case] labels: &[(&str, &str)], #[case] annotations: &[(&str, &str)]) {
+fn unreadable_label_or_annotation_is_named(
+    #[case] labels: &[(&str, &str)],
+    #[case] annotations: &[(&str, &str)],
+) {
     let why = read(labels, annotations).unwrap_err();
     let (key, value) = labels.iter().chain(annotations).next().unwrap();
     assert!(why.starts_with("east: ") && why.contains(&format!("{PREFIX}{key} is {value:?}")), "{why}");
@@ -225,11 +228,7 @@ fn aged(age: SignedDuration) -> Facts {
 #[case::other("True", json!({ "metadata": { "name": "x" }, "data": { "facts": full().to_json().unwrap() } }), Some("no facts"))]
 #[case::nothing("True", Value::Null, Some("no facts"))]
 #[case::gone("False", told(&full().to_json().unwrap()), Some("not in sync"))]
-fn unknown_facts_have_a_reason(
-    #[case] synced: &str,
-    #[case] manifest: Value,
-    #[case] unknown: Option<&str>,
-) {
+fn unknown_facts_have_a_reason(#[case] synced: &str, #[case] manifest: Value, #[case] unknown: Option<&str>) {
     let others = [mirror("west", "True", &told(&full().to_json().unwrap()))];
     let mirrors = [mirror("east", synced, &manifest)];
     match (known_facts("east", mirrors.iter().chain(&others), now()), unknown) {

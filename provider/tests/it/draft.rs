@@ -133,11 +133,7 @@ fn empty_tenant_owns_no_profile() {
 #[case::newer_hub(with(IPI, "/spec/ciOperator/test/retries", json!(2)), profiles(), "spec.ciOperator.test.retries is not known to this version of provider-testplatform: it has to be updated first")]
 #[case::no_uid(with(IPI, "/metadata/uid", json!(null)), profiles(), "the EphemeralCluster cannot be read: it has no uid or no spec.ciOperator")]
 #[case::no_block(with(IPI, "/spec/ciOperator", json!(null)), profiles(), "the EphemeralCluster cannot be read: it has no uid or no spec.ciOperator")]
-fn failure_on_our_side_is_retried(
-    #[case] object: Value,
-    #[case] profiles: Profiles,
-    #[case] expected: &str,
-) {
+fn failure_on_our_side_is_retried(#[case] object: Value, #[case] profiles: Profiles, #[case] expected: &str) {
     match draft(&object, &config("{}"), &profiles, now()) {
         Draft::Later(refusal) => assert_eq!(
             (refusal.reason, refusal.message.as_str()),

@@ -153,10 +153,7 @@ fn is_ended(world: &mut World, phase: &str) {
 #[case::with_nodes_by_hand(change_nodes, |w: &mut World| {
     w.objects.get_mut("cluster").unwrap().object["metadata"]["deletionTimestamp"] = json!(w.now);
 })]
-fn refused_change_does_not_block_teardown(
-    #[case] change: fn(&mut World),
-    #[case] end: fn(&mut World),
-) {
+fn refused_change_does_not_block_teardown(#[case] change: fn(&mut World), #[case] end: fn(&mut World)) {
     let mut world = World::hosted_ready();
     change(&mut world);
     world.settle();

@@ -61,11 +61,7 @@ fn ready_by_hand_is_ready_also_where_nothing_may_be_watched() {
 #[case::another_spec("Succeeded", "other", "Provisioning")]
 #[case::running("Running", "", "Provisioning")]
 #[case::done("Succeeded", "", "Ready")]
-fn job_of_the_current_spec_counts(
-    #[case] state: &str,
-    #[case] config: &str,
-    #[case] phase: &str,
-) {
+fn job_of_the_current_spec_counts(#[case] state: &str, #[case] config: &str, #[case] phase: &str) {
     let mut world = World::osac_claim();
     world.settle();
     world.osac_makes();

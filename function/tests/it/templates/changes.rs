@@ -31,7 +31,12 @@ fn changed(mut world: World, field: &str, value: Value) -> [World; 2] {
 #[case("nodeGroups", group(&json!({ "count": null, "autoscale": { "min": 1, "max": 3 } })), "/nodeGroups/0/autoscale/max", json!(3))]
 #[case("nodeGroups", json!([{ "name": "other", "class": "large", "count": 1 }]), "/nodeGroups/0/name", json!("other"))]
 #[case("template", json!("hosted-next"), "/version", json!("4.21.3"))]
-fn change_of_mutable_field_applies(#[case] field: &str, #[case] value: Value, #[case] pointer: &str, #[case] is: Value) {
+fn change_of_mutable_field_applies(
+    #[case] field: &str,
+    #[case] value: Value,
+    #[case] pointer: &str,
+    #[case] is: Value,
+) {
     for world in changed(made("hosted", &json!({})), field, value.clone()) {
         assert_eq!(kept(&world), None, "{field}");
         assert_eq!(effective(&world).pointer(pointer), Some(&is), "{}", effective(&world));

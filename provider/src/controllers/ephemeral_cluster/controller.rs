@@ -149,7 +149,19 @@ impl Controller {
         let patience = Patience { hub: patience, build_clusters: build_cluster_call };
         let executor = Executor::new(hub.clone(), reach, callers, &instance, patience, now);
         let sites = options.build_clusters;
-        Self { mode, hub, settings, caches, build_clusters, sites, observer, executor, status_writes: StatusWrites::default(), metrics, now }
+        Self {
+            mode,
+            hub,
+            settings,
+            caches,
+            build_clusters,
+            sites,
+            observer,
+            executor,
+            status_writes: StatusWrites::default(),
+            metrics,
+            now,
+        }
     }
 
     async fn wait_until_filled(&self) {
@@ -227,7 +239,12 @@ impl Reconciler for Controller {
         }
     }
 
-    async fn execute(&self, name: &String, (object, _): Self::Observed, mut step: Plan) -> Result<Action, Error> {
+    async fn execute(
+        &self,
+        name: &String,
+        (object, _): Self::Observed,
+        mut step: Plan,
+    ) -> Result<Action, Error> {
         if let Some(remaining) = self.status_writes.postpone(&object, &mut step) {
             step.requeue = step.requeue.within(remaining);
         }

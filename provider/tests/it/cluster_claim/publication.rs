@@ -103,9 +103,7 @@ fn incomplete_cluster_publishes_nothing(#[case] case: Case, #[case] reason: Bloc
 
 /// Whoever lets the provider in may be ahead of the API server by a moment, and nothing tells when it has caught up.
 #[rstest]
-fn missing_secret_is_read_again_soon(
-    #[values(Blocked::SecretMissing, Blocked::KeyMissing)] reason: Blocked,
-) {
+fn missing_secret_is_read_again_soon(#[values(Blocked::SecretMissing, Blocked::KeyMissing)] reason: Blocked) {
     let blocked = |case: Case| case.source(CredentialsSource::Blocked(reason, "no".into()));
     let case = blocked(running());
     let at = |case: &Case, minute: i64| case.clone().at(minute).settled().step().requeue;
