@@ -8,7 +8,7 @@
 
 use std::{pin::Pin, time::Duration};
 
-use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use futures_util::{StreamExt as _, TryFutureExt as _, stream::FuturesUnordered};
 use jiff::Timestamp;
 use kube::Client;
 use tokio::{
@@ -156,12 +156,13 @@ pub struct Outcome {
 pub async fn reconcile<R: Reconciler>(reconciler: &R, key: &R::Key, bypass_caches: bool) -> Outcome {
     let settings = reconciler.queue().settings();
     let name = settings.timeout.map_or("reconcile", |(action, _)| action);
-    let pass = async {
+    // In a box, because each worker holds one.
+    let pass = Box::pin(async {
         let Some(observed) = reconciler.observe(key, bypass_caches).await? else { return Ok(Action::Forget) };
         let plan = reconciler.plan(&observed);
         reconciler.execute(key, observed, plan).await
-    };
-    let pass = async { Box::pin(pass).await.map_err(|error: R::Error| error.during(name)) };
+    });
+    let pass = pass.map_err(|error: R::Error| error.during(name));
     let limited = async {
         let Some((_, limit)) = settings.timeout else { return pass.await };
         timeout(limit, pass).await.unwrap_or_else(|_| Err(no_answer_within(limit).during(name)))
@@ -224,7 +225,7 @@ mod tests {
                 sleep_until(self.start + Duration::from_secs(*at)).await;
                 self.queue.push(*name);
             }
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
 
         async fn observe(

@@ -147,7 +147,7 @@ impl Reconciler for ClaimController {
     }
 
     async fn watch(&self) {
-        self.observer.caches.watch(&self.observer.hub).await;
+        Box::pin(self.observer.caches.watch(&self.observer.hub)).await;
     }
 
     async fn wait_for_caches(&self) {

@@ -43,7 +43,7 @@ pub struct Caches {
     /// ProwJobs of EphemeralClusters.
     pub prow_jobs: Store<ProwJob>,
     /// Names of EphemeralClusters.
-    pub queue: RequestQueue<String>,
+    pub requests: RequestQueue<String>,
     /// Names of ProwJobs whose EphemeralCluster may be deleted.
     pub orphans: RequestQueue<String>,
     /// Of the watches of EphemeralClusters, ProwJobs and Secrets.
@@ -74,7 +74,7 @@ impl Caches {
         Self {
             ephemeral_clusters,
             prow_jobs,
-            queue: RequestQueue::new(settings, metrics),
+            requests: RequestQueue::new(settings, metrics),
             orphans: RequestQueue::new(Settings::cached("orphans", WORKERS_OF_ORPHANS), metrics),
             health: ["ephemeralclusters", "prowjobs", "secrets"].map(Health::new),
             by_owner: RwLock::default(),

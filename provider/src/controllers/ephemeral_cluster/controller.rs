@@ -206,7 +206,7 @@ impl Reconciler for Controller {
     type Error = Error;
 
     fn queue(&self) -> &RequestQueue<String> {
-        &self.caches.queue
+        &self.caches.requests
     }
 
     async fn watch(&self) {

@@ -48,7 +48,7 @@ impl Caches {
             let event = event.modify(|object| drop_unread_metadata(&mut object.metadata));
             writer.apply_watcher_event(&event);
             match event {
-                Event::Apply(object) => self.queue.push(object.name()),
+                Event::Apply(object) => self.requests.push(object.name()),
                 // Its jobs may be orphans now.
                 Event::Delete(object) => {
                     for job in self.names_of_jobs(object.name()) {
@@ -57,7 +57,7 @@ impl Caches {
                 }
                 Event::InitDone => {
                     for object in self.ephemeral_clusters.state() {
-                        self.queue.push(object.name());
+                        self.requests.push(object.name());
                     }
                     for job in self.prow_jobs.state() {
                         self.orphans.push(job.name());
@@ -87,7 +87,7 @@ impl Caches {
                         }
                         // A deleted job may be the reason to reconcile an EphemeralCluster.
                         for object in self.ephemeral_clusters.state() {
-                            self.queue.push(object.name());
+                            self.requests.push(object.name());
                         }
                     }
                     Event::Init | Event::InitApply(_) => {}
@@ -101,7 +101,7 @@ impl Caches {
         let api = self.hub.secrets_metadata();
         watch::keep_watching(api, Config::default(), &self.health[2], |event| {
             for ephemeral_cluster in self.take_published(&event) {
-                self.queue.push(ephemeral_cluster);
+                self.requests.push(ephemeral_cluster);
             }
         })
         .await;
@@ -130,7 +130,7 @@ impl Caches {
     fn push_job(&self, job: &ProwJob) {
         if let Some(owner) = job.label(LABEL) {
             if self.ephemeral_cluster(owner).is_some() {
-                self.queue.push(owner);
+                self.requests.push(owner);
             }
             self.orphans.push(job.name());
         }

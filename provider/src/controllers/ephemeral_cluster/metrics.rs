@@ -130,7 +130,7 @@ impl ControllerMetrics for JobMetrics {
         let jobs = caches.prow_jobs.state();
         let bad = jobs.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
         self.runtime.set_undecodable("ProwJob", bad);
-        self.runtime.refresh_loops(&[caches.queue.age(), caches.orphans.age()], &caches.health);
+        self.runtime.refresh_loops(&[caches.requests.age(), caches.orphans.age()], &caches.health);
         self.up.clear();
         let states = build_clusters.states();
         // If a cluster's kubeconfig is gone, its unfinished jobs still report it.

@@ -90,9 +90,8 @@ impl Reconciler for PrerequisiteController {
 
     async fn watch(&self) {
         let namespaces = self.config.prerequisite_namespaces();
-        let watched = namespaces.iter().zip(&self.gauge.health);
         let on_delete = |key: &str| self.gauge.record(key, None);
-        let watches = watched.map(|(namespace, health)| {
+        let watches = namespaces.iter().zip(&self.gauge.health).map(|(namespace, health)| {
             self.requests.watch(self.client.clone(), namespace, health, &self.queue, on_delete)
         });
         join_all(watches).await;
