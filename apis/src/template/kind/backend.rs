@@ -48,6 +48,7 @@ impl Backend {
     }
 
     /// Backend whose objects have the credentials of its clusters: the one that makes them for it, or itself.
+    #[must_use]
     pub const fn credentials_backend(self) -> Self {
         match self.descriptor().underlying {
             Some(Underlying::Always(underlying)) => underlying,

@@ -35,16 +35,12 @@ pub(super) fn assess_health(claimed: &PoolClaim, request: &Validated, observed: 
         version_desired: claimed.spec.version.as_deref().map(|v| bounded(v, 64)),
         ..Health::default()
     };
-    let remote = match observed.primary.as_ref().and_then(|w| w.remote()) {
-        Some(Remote::ClusterClaim(remote)) => remote,
-        Some(_) | None => {
-            health.mirrored = unobserved_conditions(request, observed);
-            if let (Some(place), Some(_)) = (&claimed.pool, observed.quiet_until()) {
-                health.waiting =
-                    messages::awaits_cluster_message(&format!("{}/{}", place.namespace, place.pool));
-            }
-            return health;
+    let Some(Remote::ClusterClaim(remote)) = observed.primary.as_ref().and_then(|w| w.remote()) else {
+        health.mirrored = unobserved_conditions(request, observed);
+        if let (Some(place), Some(_)) = (&claimed.pool, observed.quiet_until()) {
+            health.waiting = messages::awaits_cluster_message(&format!("{}/{}", place.namespace, place.pool));
         }
+        return health;
     };
     let annotation = remote.metadata.annotation(ours::STATUS).map(HiveStatus::from_annotation).transpose();
     let unreadable = annotation.as_ref().err().map(|e| format!("annotation {}: {e}", ours::STATUS));
