@@ -1,119 +1,34 @@
 //! Images of the OCI image specification, written and read without other tools.
 //!
+//! The types are those of oci-spec. The archives are written with tar and flate2, because no crate writes an image whose bytes depend on
+//! its files alone.
+//!
 //! Input: files. Output: bytes and their digests. Only [`layout`] touches the disk, and only to read or write a directory.
 //!
 //! **Invariant:** the same files give the same bytes: times are an argument, entries and keys are sorted, compression is fixed.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::HashMap;
 
 use anyhow::{Context as _, bail, ensure};
-use serde::{Deserialize, Serialize};
+use oci_spec::image::{ImageIndexBuilder, ImageManifestBuilder, SCHEMA_VERSION, ToDockerV2S2 as _};
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 
 pub mod archive;
-pub mod digest;
 pub mod image;
 pub mod layer;
 pub mod layout;
 
-pub use digest::Digest;
 pub use image::{Architecture, Image};
+pub use oci_spec::image::{Descriptor, Digest, ImageIndex, ImageManifest, MediaType, Platform};
 
-/// Media type of an image manifest.
-pub const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
-/// Media type of an image index.
-pub const INDEX: &str = "application/vnd.oci.image.index.v1+json";
-/// Media type of an image configuration.
-pub const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
-/// Media type of the layers that we write.
-pub const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
-/// Media type of uncompressed layers, from other tools.
-pub const LAYER_TAR: &str = "application/vnd.oci.image.layer.v1.tar";
-/// Media type of layers with zstd compression, which Crossplane does not read.
-pub const LAYER_ZSTD: &str = "application/vnd.oci.image.layer.v1.tar+zstd";
-/// Docker's name for an image manifest, which registries still serve.
-pub const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
-/// Docker's name for an image index.
-pub const DOCKER_INDEX: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
+/// Annotations of a blob or an image.
+pub type Annotations = HashMap<String, String>;
 
 /// Annotation of a layer, and prefix of a label, by which Crossplane finds a layer in an image.
 pub const XPKG: &str = "io.crossplane.xpkg";
 /// Value of [`XPKG`] for the layer with `package.yaml`.
 pub const XPKG_BASE: &str = "base";
-
-/// Reference of a blob: its type, digest and size.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Descriptor {
-    /// Media type of the blob.
-    #[serde(default)]
-    pub media_type: String,
-    /// Its digest.
-    pub digest: Digest,
-    /// Its length in bytes.
-    pub size: u64,
-    /// Platform of an image.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub platform: Option<Platform>,
-    /// Annotations of its creator.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub annotations: BTreeMap<String, String>,
-}
-
-/// Platform of an image.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Platform {
-    /// Architecture, such as `amd64`.
-    pub architecture: String,
-    /// Operating system, such as `linux`.
-    pub os: String,
-}
-
-impl Platform {
-    /// Whether Crossplane core reads the package of this platform if there are several.
-    pub fn is_read_by_core(&self) -> bool {
-        self.os == "linux" && self.architecture == "amd64"
-    }
-}
-
-impl fmt::Display for Platform {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.os, self.architecture)
-    }
-}
-
-/// The manifest of one image.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Manifest {
-    /// Always 2.
-    pub schema_version: u32,
-    /// [`MANIFEST`] or [`DOCKER_MANIFEST`].
-    #[serde(default)]
-    pub media_type: String,
-    /// The configuration.
-    pub config: Descriptor,
-    /// The layers, the lowest first.
-    pub layers: Vec<Descriptor>,
-    /// Annotations of its creator.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub annotations: BTreeMap<String, String>,
-}
-
-/// A list of images for several platforms.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Index {
-    /// Always 2.
-    pub schema_version: u32,
-    /// [`INDEX`] or [`DOCKER_INDEX`].
-    #[serde(default)]
-    pub media_type: String,
-    /// The images.
-    pub manifests: Vec<Descriptor>,
-    /// Annotations of its creator.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub annotations: BTreeMap<String, String>,
-}
 
 /// An image or an index of images, with every blob that it references.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,7 +36,7 @@ pub struct Artifact {
     /// The manifest or index. Its digest is the artifact's.
     pub root: Descriptor,
     /// Blobs by digest. Artifacts of others may be incomplete.
-    pub blobs: BTreeMap<Digest, Vec<u8>>,
+    pub blobs: HashMap<Digest, Vec<u8>>,
 }
 
 impl Artifact {
@@ -137,7 +52,7 @@ impl Artifact {
             bail!("two images for linux/{}; give one for each architecture", twice.architecture);
         }
         let annotations = images.first().context("there is no image")?.annotations.clone();
-        let mut blobs = BTreeMap::new();
+        let mut blobs = HashMap::new();
         let mut manifests = Vec::new();
         for image in images {
             manifests.push(image.descriptor());
@@ -145,12 +60,14 @@ impl Artifact {
         }
         let root = match <[Descriptor; 1]>::try_from(manifests) {
             // Registries get the platform of a single image from its configuration.
-            Ok([only]) => Descriptor { platform: None, ..only },
+            Ok([mut only]) => {
+                only.set_platform(None);
+                only
+            }
             Err(manifests) => {
-                let index = Index { schema_version: 2, media_type: INDEX.to_owned(), manifests, annotations };
-                let bytes = to_json(&index)?;
-                let root = describe_blob(INDEX, &bytes);
-                blobs.insert(root.digest.clone(), bytes);
+                let bytes = to_json(&build_index(manifests, &annotations)?)?;
+                let root = describe_blob(MediaType::ImageIndex, &bytes);
+                blobs.insert(root.digest().clone(), bytes);
                 root
             }
         };
@@ -162,45 +79,87 @@ impl Artifact {
     /// # Errors
     /// If they are missing, or do not match it.
     pub fn blob(&self, descriptor: &Descriptor) -> anyhow::Result<&[u8]> {
-        let bytes = self.blobs.get(&descriptor.digest).with_context(|| {
-            format!("{} is named but not there; the copy is not complete, make it again", descriptor.digest)
+        let announced = descriptor.digest();
+        let bytes = self.blobs.get(announced).with_context(|| {
+            format!("{announced} is named but not there; the copy is not complete, make it again")
         })?;
         ensure!(
-            bytes.len() as u64 == descriptor.size,
-            "{} has {} bytes where {} are announced",
-            descriptor.digest,
+            bytes.len() as u64 == descriptor.size(),
+            "{announced} has {} bytes where {} are announced",
             bytes.len(),
-            descriptor.size
+            descriptor.size()
         );
-        let digest = Digest::of(bytes);
-        ensure!(
-            digest == descriptor.digest,
-            "the bytes under {} have the digest {digest}",
-            descriptor.digest
-        );
+        let digest = digest_of(bytes);
+        ensure!(digest == *announced, "the bytes under {announced} have the digest {digest}");
         Ok(bytes)
     }
 }
 
-/// Whether a media type is that of a list of images.
-pub fn is_index(media_type: &str) -> bool {
-    [INDEX, DOCKER_INDEX].contains(&media_type)
+/// `true` for the media type of a list of images.
+pub fn is_index(media_type: &MediaType) -> bool {
+    has_meaning(media_type, &MediaType::ImageIndex)
 }
 
-/// Whether a media type is that of one image.
-pub fn is_manifest(media_type: &str) -> bool {
-    [MANIFEST, DOCKER_MANIFEST].contains(&media_type)
+/// `true` for the media type of one image.
+pub fn is_manifest(media_type: &MediaType) -> bool {
+    has_meaning(media_type, &MediaType::ImageManifest)
+}
+
+/// Registries still serve Docker's names of media types.
+fn has_meaning(media_type: &MediaType, meaning: &MediaType) -> bool {
+    media_type == meaning || meaning.to_docker_v2s2() == Ok(media_type.as_ref())
 }
 
 /// The descriptor of some bytes.
-pub fn describe_blob(media_type: &str, bytes: &[u8]) -> Descriptor {
-    Descriptor {
-        media_type: media_type.to_owned(),
-        digest: Digest::of(bytes),
-        size: bytes.len() as u64,
-        platform: None,
-        annotations: BTreeMap::new(),
-    }
+pub fn describe_blob(media_type: MediaType, bytes: &[u8]) -> Descriptor {
+    Descriptor::new(media_type, bytes.len() as u64, digest_of(bytes))
+}
+
+fn build_manifest(
+    config: &[u8],
+    layers: Vec<Descriptor>,
+    annotations: &Annotations,
+) -> anyhow::Result<ImageManifest> {
+    let mut manifest = ImageManifestBuilder::default()
+        .schema_version(SCHEMA_VERSION)
+        .media_type(MediaType::ImageManifest)
+        .config(describe_blob(MediaType::ImageConfig, config))
+        .layers(layers)
+        .build()?;
+    manifest.set_annotations(optional(annotations));
+    Ok(manifest)
+}
+
+fn build_index(manifests: Vec<Descriptor>, annotations: &Annotations) -> anyhow::Result<ImageIndex> {
+    let mut index = ImageIndexBuilder::default()
+        .schema_version(SCHEMA_VERSION)
+        .media_type(MediaType::ImageIndex)
+        .manifests(manifests)
+        .build()?;
+    index.set_annotations(optional(annotations));
+    Ok(index)
+}
+
+fn optional(annotations: &Annotations) -> Option<Annotations> {
+    (!annotations.is_empty()).then(|| annotations.clone())
+}
+
+/// The SHA-256 digest of some bytes.
+pub fn digest_of(bytes: &[u8]) -> Digest {
+    let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    #[expect(clippy::expect_used, reason = "64 hexadecimal digits are a digest")]
+    Digest::try_from(format!("sha256:{hex}")).expect("a digest")
+}
+
+/// Parses a SHA-256 digest, the only kind that Crossplane and registries require.
+///
+/// # Errors
+/// If it is none.
+pub fn parse_digest(text: &str) -> anyhow::Result<Digest> {
+    let digest = Digest::try_from(text).ok().filter(|_| text.starts_with("sha256:"));
+    digest.with_context(|| {
+        format!("{text:?} is not a digest; it is sha256: and 64 lower-case hexadecimal digits")
+    })
 }
 
 /// JSON with sorted keys. Maps sort their keys only without a feature that any crate in the build may enable.
@@ -209,4 +168,25 @@ pub fn describe_blob(media_type: &str, bytes: &[u8]) -> Descriptor {
 /// Only for types without a JSON form; there are none here.
 pub(crate) fn to_json(value: &impl Serialize) -> anyhow::Result<Vec<u8>> {
     Ok(serde_json::to_vec(&testplatform_apis::yaml::sort_keys(&serde_json::to_value(value)?))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_of_empty_content_is_known() {
+        let digest = digest_of(b"");
+        assert_eq!(digest.digest(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+        assert_eq!(parse_digest(&digest.to_string()).unwrap(), digest);
+    }
+
+    #[test]
+    fn other_texts_are_no_digests() {
+        for text in
+            ["", "sha256:", "sha512:00", "x:y", &format!("sha256:{}", "A".repeat(64)), &"0".repeat(71)]
+        {
+            assert!(parse_digest(text).is_err(), "{text}");
+        }
+    }
 }

@@ -15,7 +15,7 @@ use super::{
     stream,
 };
 use crate::{
-    oci::{Architecture, Artifact, Digest, Image, archive, layout},
+    oci::{Architecture, Artifact, Digest, Image, archive, digest_of, layout},
     registry::Reference,
 };
 
@@ -146,7 +146,7 @@ fn write_package(
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     let artifact = Artifact::of(images)?;
-    let digest = artifact.root.digest.clone();
+    let digest = artifact.root.digest().clone();
     layout::write(&output.join(name), &artifact, name)?;
     writeln!(out, "{name} {digest}").context("cannot print")?;
     Ok(digest)
@@ -163,7 +163,7 @@ fn write_plugin(output: &Path, program: &[u8], out: &mut impl Write) -> anyhow::
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
     };
     write().with_context(|| format!("cannot write {}", path.display()))?;
-    writeln!(out, "{name} {}", Digest::of(program)).context("cannot print")
+    writeln!(out, "{name} {}", digest_of(program)).context("cannot print")
 }
 
 /// The YAML files of a directory, sorted by name. Kustomizations are skipped: they are no part of a package.

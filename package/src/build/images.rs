@@ -2,13 +2,11 @@
 //!
 //! Input: programs, package streams, metadata. Output: images. No I/O.
 
-use std::collections::BTreeMap;
-
 use anyhow::Context as _;
 
 use super::{CONFIGURATION, FUNCTION, PROVIDER};
 use crate::oci::{
-    Architecture, Image, XPKG, XPKG_BASE,
+    Annotations, Architecture, Image, XPKG, XPKG_BASE,
     image::Start,
     layer::{self, Layer, LayerEntry},
 };
@@ -122,8 +120,8 @@ fn package_layer(stream: &str, about: &BuildInfo) -> anyhow::Result<Layer> {
     Ok(layer)
 }
 
-fn image_annotations(name: &str, description: &str, about: &BuildInfo) -> BTreeMap<String, String> {
-    let mut annotations = BTreeMap::from(
+fn image_annotations(name: &str, description: &str, about: &BuildInfo) -> Annotations {
+    let mut annotations = Annotations::from(
         [
             ("title", name),
             ("description", description),

@@ -36,7 +36,7 @@ pub fn render_configuration(
         "apiVersion": "pkg.crossplane.io/v1",
         "kind": "Function",
         "package": function_repository,
-        "version": function,
+        "version": function.as_ref(),
     }]);
     let name = dependency_name(function_repository);
     let mut compositions = compositions.to_vec();
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn compositions_reference_the_function_by_cores_name() {
-        let digest = Digest::of(b"");
+        let digest = crate::oci::digest_of(b"");
         let stream = |repository: &str| {
             render_configuration(&[], &[composition(FUNCTION)], repository, &digest).unwrap()
         };
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn a_package_whose_compositions_do_not_use_the_function_is_refused() {
         let refused =
-            render_configuration(&[], &[composition("function-x")], "r.example/f", &Digest::of(b""));
+            render_configuration(&[], &[composition("function-x")], "r.example/f", &crate::oci::digest_of(b""));
         assert!(refused.unwrap_err().to_string().contains("function-testplatform"));
     }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::Problem;
 use super::text::{self, Splice, split_lines};
+use crate::oci::parse_digest;
 
 /// An image with a digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,9 +31,7 @@ impl FromStr for Image {
 }
 
 pub fn is_digest(text: &str) -> bool {
-    text.strip_prefix("sha256:").is_some_and(|hex| {
-        hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-    })
+    parse_digest(text).is_ok()
 }
 
 /// Whether a kustomization sets an image.

@@ -211,7 +211,7 @@ fn check_xpkg(name: &str, connection: Connection, out: &mut impl Write) -> anyho
         registry::command::pull_artifact(&reference, connection)?
     };
     let (summary, problems) = check_package(&artifact);
-    print_package(out, &artifact.root.digest, &summary, &problems).context("cannot print")?;
+    print_package(out, artifact.root.digest(), &summary, &problems).context("cannot print")?;
     Ok(!has_errors(&problems))
 }
 

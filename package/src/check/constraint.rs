@@ -1,6 +1,6 @@
 //! Version constraints, in the syntax of core's library.
 
-use crate::oci::Digest;
+use crate::oci::parse_digest;
 
 /// Whether `dependsOn` and `spec.crossplane` accept it: alternatives separated by `||`, each with comparisons separated by comma or space.
 pub fn is_valid(text: &str) -> bool {
@@ -14,7 +14,7 @@ pub fn is_valid(text: &str) -> bool {
 
 /// Whether it is a digest, which may pin a dependency.
 pub fn is_digest(text: &str) -> bool {
-    text.parse::<Digest>().is_ok()
+    parse_digest(text).is_ok()
 }
 
 /// Removes spaces between an operator and its version.

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::CheckProblem;
 use crate::oci::{
-    Architecture, Artifact, Descriptor, Digest, Index, Manifest, XPKG, XPKG_BASE, is_index, is_manifest,
+    Architecture, Artifact, Descriptor, ImageIndex, ImageManifest, XPKG, XPKG_BASE, digest_of, is_index,
+    is_manifest,
     layer::{self, LayerEntry},
 };
 
@@ -47,15 +48,15 @@ pub fn read_images(artifact: &Artifact, problems: &mut Vec<CheckProblem>) -> Vec
             return vec![];
         }
     };
-    if is_manifest(&root.media_type) {
+    if is_manifest(root.media_type()) {
         return read_image(artifact, root, bytes, problems).into_iter().collect();
     }
-    if !is_index(&root.media_type) {
-        let text = format!("{:?} is neither an image nor an index of images", root.media_type);
+    if !is_index(root.media_type()) {
+        let text = format!("{:?} is neither an image nor an index of images", root.media_type().as_ref());
         problems.push(CheckProblem::error("image", text));
         return vec![];
     }
-    let index: Index = match serde_json::from_slice(bytes) {
+    let index: ImageIndex = match serde_json::from_slice(bytes) {
         Ok(index) => index,
         Err(error) => {
             problems.push(CheckProblem::error("index", format!("cannot be read: {error}")));
@@ -63,9 +64,9 @@ pub fn read_images(artifact: &Artifact, problems: &mut Vec<CheckProblem>) -> Vec
         }
     };
     let mut images = Vec::new();
-    for descriptor in &index.manifests {
+    for descriptor in index.manifests() {
         // Builders add attestations next to images, for a platform called "unknown".
-        if descriptor.platform.as_ref().is_some_and(|platform| platform.os == "unknown") {
+        if descriptor.platform().as_ref().is_some_and(|platform| platform.os().to_string() == "unknown") {
             continue;
         }
         match artifact.blob(descriptor) {
@@ -101,7 +102,7 @@ fn read_image(
     bytes: &[u8],
     problems: &mut Vec<CheckProblem>,
 ) -> Option<PackageImage> {
-    let manifest: Manifest = match serde_json::from_slice(bytes) {
+    let manifest: ImageManifest = match serde_json::from_slice(bytes) {
         Ok(manifest) => manifest,
         Err(error) => {
             problems.push(CheckProblem::error("manifest", format!("cannot be read: {error}")));
@@ -112,25 +113,24 @@ fn read_image(
         PackageImage { config: read_config(artifact, &manifest, problems), ..PackageImage::default() };
     let field = |field: &str| image.config[field].as_str().unwrap_or_default().to_owned();
     (image.architecture, image.os) = (field("architecture"), field("os"));
-    if let Some(platform) = &descriptor.platform
-        && (&platform.architecture, &platform.os) != (&image.architecture, &image.os)
-    {
-        let text = format!(
-            "its configuration says {}, the index says {}/{}; nodes go by the index",
-            image.platform(),
-            platform.os,
-            platform.architecture
-        );
-        problems.push(CheckProblem::error("index", text));
-        (image.architecture, image.os) = (platform.architecture.clone(), platform.os.clone());
+    if let Some(platform) = descriptor.platform() {
+        let (architecture, os) = (platform.architecture().to_string(), platform.os().to_string());
+        if (&architecture, &os) != (&image.architecture, &image.os) {
+            let text = format!(
+                "its configuration says {}, the index says {os}/{architecture}; nodes go by the index",
+                image.platform()
+            );
+            problems.push(CheckProblem::error("index", text));
+            (image.architecture, image.os) = (architecture, os);
+        }
     }
     let layers = read_layers(artifact, &manifest, &mut image, problems);
     find_package(&manifest, layers, &mut image, problems);
     Some(image)
 }
 
-fn read_config(artifact: &Artifact, manifest: &Manifest, problems: &mut Vec<CheckProblem>) -> Value {
-    let read = artifact.blob(&manifest.config).and_then(|bytes| Ok(serde_json::from_slice(bytes)?));
+fn read_config(artifact: &Artifact, manifest: &ImageManifest, problems: &mut Vec<CheckProblem>) -> Value {
+    let read = artifact.blob(manifest.config()).and_then(|bytes| Ok(serde_json::from_slice(bytes)?));
     read.unwrap_or_else(|error| {
         problems.push(CheckProblem::error("configuration", format!("cannot be read: {error:#}")));
         Value::Null
@@ -140,7 +140,7 @@ fn read_config(artifact: &Artifact, manifest: &Manifest, problems: &mut Vec<Chec
 /// The files of each layer; none for an unreadable one.
 fn read_layers(
     artifact: &Artifact,
-    manifest: &Manifest,
+    manifest: &ImageManifest,
     image: &mut PackageImage,
     problems: &mut Vec<CheckProblem>,
 ) -> Vec<Option<Vec<LayerEntry>>> {
@@ -150,21 +150,21 @@ fn read_layers(
         .flatten()
         .filter_map(Value::as_str)
         .collect();
-    if diff_ids.len() != manifest.layers.len() {
+    if diff_ids.len() != manifest.layers().len() {
         let text = format!(
             "lists {} layers where the manifest has {}; no node can run that",
             diff_ids.len(),
-            manifest.layers.len()
+            manifest.layers().len()
         );
         problems.push(CheckProblem::error("configuration", text));
     }
     let mut all = Vec::new();
-    for (index, descriptor) in manifest.layers.iter().enumerate() {
+    for (index, descriptor) in manifest.layers().iter().enumerate() {
         let place = format!("layer {}", index + 1);
         let entries = artifact.blob(descriptor).and_then(layer::unpack_layer).and_then(|archive| {
-            let digest = Digest::of(&archive);
-            let expected = diff_ids.get(index).copied().unwrap_or(digest.as_str());
-            if digest.as_str() != expected {
+            let digest = digest_of(&archive);
+            let expected = diff_ids.get(index).copied().unwrap_or(digest.as_ref());
+            if digest.as_ref() != expected {
                 let text = format!("unpacks to {digest}, the configuration says {expected}");
                 problems.push(CheckProblem::error(place.as_str(), text));
             }
@@ -188,13 +188,16 @@ fn read_layers(
 
 /// Finds the package like core: the first annotated layer, and in it the first file of that name; else the whole filesystem.
 fn find_package(
-    manifest: &Manifest,
+    manifest: &ImageManifest,
     mut layers: Vec<Option<Vec<LayerEntry>>>,
     image: &mut PackageImage,
     problems: &mut Vec<CheckProblem>,
 ) {
-    let annotated: Vec<usize> = (0..manifest.layers.len())
-        .filter(|index| manifest.layers[*index].annotations.get(XPKG).is_some_and(|value| value == XPKG_BASE))
+    let annotated: Vec<usize> = (0..manifest.layers().len())
+        .filter(|index| {
+            let annotations = manifest.layers()[*index].annotations();
+            annotations.as_ref().and_then(|all| all.get(XPKG)).is_some_and(|value| value == XPKG_BASE)
+        })
         .collect();
     let place = image.place();
     let entries = match annotated.as_slice() {
@@ -213,7 +216,7 @@ fn find_package(
                 );
                 problems.push(CheckProblem::error(place.as_str(), text));
             }
-            let label = format!("{XPKG}:{}", manifest.layers[*first].digest);
+            let label = format!("{XPKG}:{}", manifest.layers()[*first].digest());
             if image.config["config"]["Labels"].get(&label).is_none() {
                 let text =
                     format!("has no label {label}; tools that push an archive of it lose the annotation");

@@ -1,13 +1,13 @@
 //! Archives in the format of `docker save`. Crossplane's tools call such a file with a package `.xpkg`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Context as _, bail, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Artifact, CONFIG, Descriptor, Digest, Image, MANIFEST, Manifest, XPKG, describe_blob,
+    Annotations, Artifact, Image, MediaType, XPKG, build_manifest, describe_blob, digest_of,
     layer::{self, LayerEntry},
     to_json,
 };
@@ -26,11 +26,11 @@ struct SavedImage {
 /// Never: strings always serialize to JSON.
 pub fn write(image: &Image) -> anyhow::Result<Vec<u8>> {
     let file = |path: String, bytes: Vec<u8>| LayerEntry { path, mode: 0o644, bytes };
-    let config = format!("{}.json", Digest::of(&image.config).hex());
+    let config = format!("{}.json", digest_of(&image.config).digest());
     let mut layers = Vec::new();
     let mut entries = Vec::new();
     for layer in &image.layers {
-        let path = format!("{}.tar.gz", Digest::of(&layer.blob).hex());
+        let path = format!("{}.tar.gz", digest_of(&layer.blob).digest());
         layers.push(path.clone());
         entries.push(file(path, layer.blob.clone()));
     }
@@ -61,34 +61,28 @@ pub fn read(bytes: &[u8]) -> anyhow::Result<Artifact> {
     };
     let config = of(&saved.config)?;
     let described: Value = serde_json::from_slice(&config).context("the configuration cannot be read")?;
-    let mut blobs = BTreeMap::new();
+    let mut blobs = HashMap::new();
     let mut layers = Vec::new();
     for path in &saved.layers {
         let blob = of(path)?;
         let mut descriptor = describe_blob(layer::media_type(&blob), &blob);
-        let label = format!("{XPKG}:{}", descriptor.digest);
+        let label = format!("{XPKG}:{}", descriptor.digest());
         if let Some(purpose) = described["config"]["Labels"].get(&label).and_then(Value::as_str) {
-            descriptor.annotations.insert(XPKG.to_owned(), purpose.to_owned());
+            descriptor.set_annotations(Some([(XPKG.to_owned(), purpose.to_owned())].into()));
         }
-        blobs.insert(descriptor.digest.clone(), blob);
+        blobs.insert(descriptor.digest().clone(), blob);
         layers.push(descriptor);
     }
     ensure!(!layers.is_empty(), "the image has no layers");
-    let mut annotations = BTreeMap::new();
+    let mut annotations = Annotations::new();
     for (key, value) in described["config"]["Labels"].as_object().into_iter().flatten() {
         if let (false, Some(value)) = (key.starts_with(XPKG), value.as_str()) {
             annotations.insert(key.clone(), value.to_owned());
         }
     }
-    let manifest = to_json(&Manifest {
-        schema_version: 2,
-        media_type: MANIFEST.to_owned(),
-        config: describe_blob(CONFIG, &config),
-        layers,
-        annotations,
-    })?;
-    let root: Descriptor = describe_blob(MANIFEST, &manifest);
-    blobs.insert(Digest::of(&config), config);
-    blobs.insert(root.digest.clone(), manifest);
+    let manifest = to_json(&build_manifest(&config, layers, &annotations)?)?;
+    let root = describe_blob(MediaType::ImageManifest, &manifest);
+    blobs.insert(digest_of(&config), config);
+    blobs.insert(root.digest().clone(), manifest);
     Ok(Artifact { root, blobs })
 }

@@ -1,13 +1,14 @@
 //! One image: layers, configuration, manifest.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::HashMap, fmt};
 
 use anyhow::bail;
+use oci_spec::image::{Arch, Os};
 use serde_json::{Map, Value, json};
 
 use super::{
-    CONFIG, Descriptor, Digest, LAYER, MANIFEST, Manifest, Platform, XPKG, describe_blob, layer::Layer,
-    to_json,
+    Annotations, Descriptor, Digest, MediaType, Platform, XPKG, build_manifest, describe_blob, digest_of,
+    layer::Layer, to_json,
 };
 
 /// Target architecture of a program in an image.
@@ -113,7 +114,7 @@ pub struct Image {
     /// The manifest, whose digest is the image's.
     pub manifest: Vec<u8>,
     /// Annotations of the manifest.
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: Annotations,
 }
 
 impl Image {
@@ -126,14 +127,14 @@ impl Image {
         architecture: Architecture,
         start: &Start,
         layers: Vec<Layer>,
-        annotations: &BTreeMap<String, String>,
+        annotations: &Annotations,
         created: &str,
     ) -> anyhow::Result<Self> {
         let mut labels: Map<String, Value> =
             annotations.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
         for layer in &layers {
             if let Some(purpose) = layer.annotations.get(XPKG) {
-                labels.insert(format!("{XPKG}:{}", Digest::of(&layer.blob)), purpose.clone().into());
+                labels.insert(format!("{XPKG}:{}", digest_of(&layer.blob)), purpose.clone().into());
             }
         }
         let mut run = Map::from_iter([("Labels".to_owned(), Value::Object(labels))]);
@@ -151,33 +152,25 @@ impl Image {
             "os": "linux",
             "rootfs": { "type": "layers", "diff_ids": layers.iter().map(|l| &l.diff_id).collect::<Vec<_>>() },
         }))?;
-        let manifest = to_json(&Manifest {
-            schema_version: 2,
-            media_type: MANIFEST.to_owned(),
-            config: describe_blob(CONFIG, &config),
-            layers: layers
-                .iter()
-                .map(|layer| Descriptor {
-                    annotations: layer.annotations.clone(),
-                    ..describe_blob(LAYER, &layer.blob)
-                })
-                .collect(),
-            annotations: annotations.clone(),
-        })?;
+        let descriptors = layers.iter().map(Layer::descriptor).collect();
+        let manifest = to_json(&build_manifest(&config, descriptors, annotations)?)?;
         Ok(Self { architecture, config, layers, manifest, annotations: annotations.clone() })
     }
 
     /// Its descriptor.
     pub fn descriptor(&self) -> Descriptor {
-        let platform = Platform { architecture: self.architecture.to_string(), os: "linux".to_owned() };
-        Descriptor { platform: Some(platform), ..describe_blob(MANIFEST, &self.manifest) }
+        let mut platform = Platform::default();
+        platform.set_architecture(Arch::from(self.architecture.as_str())).set_os(Os::Linux);
+        let mut descriptor = describe_blob(MediaType::ImageManifest, &self.manifest);
+        descriptor.set_platform(Some(platform));
+        descriptor
     }
 
     /// Adds all of its blobs.
-    pub fn into_blobs(self, blobs: &mut BTreeMap<Digest, Vec<u8>>) {
+    pub fn into_blobs(self, blobs: &mut HashMap<Digest, Vec<u8>>) {
         let layers = self.layers.into_iter().map(|layer| layer.blob);
         for blob in layers.chain([self.config, self.manifest]) {
-            blobs.insert(Digest::of(&blob), blob);
+            blobs.insert(digest_of(&blob), blob);
         }
     }
 }

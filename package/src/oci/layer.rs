@@ -1,14 +1,14 @@
 //! Layers: archives whose content does not depend on time and place of the build.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     io::{Read as _, Write as _},
 };
 
 use anyhow::{Context as _, bail};
 use flate2::{Compression, GzBuilder, read::MultiGzDecoder};
 
-use super::{Digest, LAYER, LAYER_TAR, LAYER_ZSTD};
+use super::{Annotations, Descriptor, Digest, MediaType, describe_blob, digest_of, optional};
 
 /// Magic bytes of compressed layers.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -33,7 +33,16 @@ pub struct Layer {
     /// The digest of the archive before it was compressed.
     pub diff_id: Digest,
     /// Annotations of its descriptor.
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: Annotations,
+}
+
+impl Layer {
+    /// Its descriptor.
+    pub fn descriptor(&self) -> Descriptor {
+        let mut descriptor = describe_blob(MediaType::ImageLayerGzip, &self.blob);
+        descriptor.set_annotations(optional(&self.annotations));
+        descriptor
+    }
 }
 
 /// Maximum unpacked size: an archive of a few kilobytes can expand to terabytes. Core has the same limit for a package.
@@ -48,7 +57,7 @@ pub fn pack_layer(entries: &[LayerEntry], time: u64) -> anyhow::Result<Layer> {
     // The header has no name, time or system. The compression level affects the bytes and never changes.
     let mut gzip = GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::new(9));
     gzip.write_all(&archive)?;
-    Ok(Layer { blob: gzip.finish()?, diff_id: Digest::of(&archive), annotations: BTreeMap::new() })
+    Ok(Layer { blob: gzip.finish()?, diff_id: digest_of(&archive), annotations: Annotations::new() })
 }
 
 /// An uncompressed archive.
@@ -92,11 +101,11 @@ fn tar_header(kind: tar::EntryType, mode: u32, size: u64, time: u64) -> tar::Hea
 }
 
 /// Media type of a layer, from its compression.
-pub fn media_type(blob: &[u8]) -> &'static str {
+pub fn media_type(blob: &[u8]) -> MediaType {
     match blob {
-        _ if blob.starts_with(&GZIP) => LAYER,
-        _ if blob.starts_with(&ZSTD) => LAYER_ZSTD,
-        _ => LAYER_TAR,
+        _ if blob.starts_with(&GZIP) => MediaType::ImageLayerGzip,
+        _ if blob.starts_with(&ZSTD) => MediaType::ImageLayerZstd,
+        _ => MediaType::ImageLayer,
     }
 }
 
@@ -178,7 +187,7 @@ mod tests {
     fn packed_files_can_be_unpacked() {
         let layer = pack_layer(&[file("b"), file("usr/share/a")], 7).unwrap();
         let archive = unpack_layer(&layer.blob).unwrap();
-        assert_eq!(Digest::of(&archive), layer.diff_id);
+        assert_eq!(digest_of(&archive), layer.diff_id);
         assert_eq!(read_entries(&archive).unwrap(), [file("b"), file("usr/share/a")]);
     }
 

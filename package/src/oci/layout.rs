@@ -1,7 +1,7 @@
 //! OCI layouts: a directory with an artifact.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     fs,
     path::{Path, PathBuf},
 };
@@ -9,7 +9,10 @@ use std::{
 use anyhow::{Context as _, bail, ensure};
 use serde_json::json;
 
-use super::{Artifact, Descriptor, Digest, INDEX, Index, Manifest, archive, is_index, is_manifest, to_json};
+use super::{
+    Annotations, Artifact, Descriptor, Digest, ImageIndex, ImageManifest, MediaType, archive, build_index,
+    is_index, is_manifest, to_json,
+};
 
 /// Annotation with the name of an artifact in a layout.
 const REF_NAME: &str = "org.opencontainers.image.ref.name";
@@ -20,13 +23,8 @@ const REF_NAME: &str = "org.opencontainers.image.ref.name";
 /// Never: strings always serialize to JSON.
 pub fn layout_files(artifact: &Artifact, name: &str) -> anyhow::Result<BTreeMap<PathBuf, Vec<u8>>> {
     let mut root = artifact.root.clone();
-    root.annotations.insert(REF_NAME.to_owned(), name.to_owned());
-    let index = Index {
-        schema_version: 2,
-        media_type: INDEX.to_owned(),
-        manifests: vec![root],
-        annotations: BTreeMap::new(),
-    };
+    root.set_annotations(Some([(REF_NAME.to_owned(), name.to_owned())].into()));
+    let index = build_index(vec![root], &Annotations::new())?;
     let mut files = BTreeMap::from([
         (PathBuf::from("oci-layout"), to_json(&json!({ "imageLayoutVersion": "1.0.0" }))?),
         (PathBuf::from("index.json"), to_json(&index)?),
@@ -88,42 +86,43 @@ fn read(folder: &Path) -> anyhow::Result<Artifact> {
         folder.display()
     );
     let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let index: Index =
+    let index: ImageIndex =
         serde_json::from_slice(&text).with_context(|| format!("{} is no index", path.display()))?;
-    let [root] = index.manifests.as_slice() else {
-        bail!("{} names {} images; a package is one", path.display(), index.manifests.len());
+    let [root] = index.manifests().as_slice() else {
+        bail!("{} names {} images; a package is one", path.display(), index.manifests().len());
     };
     // The name belongs to the layout, not to the artifact.
-    let root = Descriptor { annotations: BTreeMap::new(), ..root.clone() };
-    let mut blobs = BTreeMap::new();
-    collect_blobs(&root, &mut blobs, &|descriptor| fs::read(folder.join(blob_path(&descriptor.digest))).ok());
+    let mut root = root.clone();
+    root.set_annotations(None);
+    let mut blobs = HashMap::new();
+    collect_blobs(&root, &mut blobs, &|digest| fs::read(folder.join(blob_path(digest))).ok());
     Ok(Artifact { root, blobs })
 }
 
 /// Reads all blobs reachable from a descriptor. Missing blobs are omitted; their user reports them by name.
 fn collect_blobs(
     descriptor: &Descriptor,
-    blobs: &mut BTreeMap<Digest, Vec<u8>>,
-    fetch: &impl Fn(&Descriptor) -> Option<Vec<u8>>,
+    blobs: &mut HashMap<Digest, Vec<u8>>,
+    fetch: &impl Fn(&Digest) -> Option<Vec<u8>>,
 ) {
-    if blobs.contains_key(&descriptor.digest) {
+    if blobs.contains_key(descriptor.digest()) {
         return;
     }
-    let Some(bytes) = fetch(descriptor) else { return };
-    let inner = referenced_blobs(&descriptor.media_type, &bytes);
-    blobs.insert(descriptor.digest.clone(), bytes);
+    let Some(bytes) = fetch(descriptor.digest()) else { return };
+    let inner = referenced_blobs(descriptor.media_type(), &bytes);
+    blobs.insert(descriptor.digest().clone(), bytes);
     for descriptor in inner {
         collect_blobs(&descriptor, blobs, fetch);
     }
 }
 
 /// References in a manifest or an index. Other blobs have none.
-pub fn referenced_blobs(media_type: &str, bytes: &[u8]) -> Vec<Descriptor> {
+pub fn referenced_blobs(media_type: &MediaType, bytes: &[u8]) -> Vec<Descriptor> {
     if is_index(media_type) {
-        serde_json::from_slice::<Index>(bytes).map(|index| index.manifests).unwrap_or_default()
+        serde_json::from_slice::<ImageIndex>(bytes).map(|index| index.manifests().clone()).unwrap_or_default()
     } else if is_manifest(media_type) {
-        serde_json::from_slice::<Manifest>(bytes)
-            .map(|manifest| [vec![manifest.config], manifest.layers].concat())
+        serde_json::from_slice::<ImageManifest>(bytes)
+            .map(|manifest| [vec![manifest.config().clone()], manifest.layers().clone()].concat())
             .unwrap_or_default()
     } else {
         vec![]
@@ -131,5 +130,5 @@ pub fn referenced_blobs(media_type: &str, bytes: &[u8]) -> Vec<Descriptor> {
 }
 
 fn blob_path(digest: &Digest) -> PathBuf {
-    Path::new("blobs").join("sha256").join(digest.hex())
+    Path::new("blobs").join("sha256").join(digest.digest())
 }

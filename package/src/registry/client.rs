@@ -4,6 +4,7 @@ mod platforms;
 
 use anyhow::{Context as _, bail, ensure};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use oci_spec::image::ToDockerV2S2 as _;
 
 use super::{
     Reference, challenge,
@@ -11,10 +12,7 @@ use super::{
     http::{Http, HttpResponse, resolve_location},
     login::Login,
 };
-use crate::oci::{
-    Artifact, DOCKER_INDEX, DOCKER_MANIFEST, Descriptor, Digest, INDEX, MANIFEST, is_index, is_manifest,
-    layout::referenced_blobs,
-};
+use crate::oci::{Artifact, Descriptor, Digest, MediaType, is_index, is_manifest, layout::referenced_blobs};
 
 /// One repository of one registry.
 pub struct Client {
@@ -56,7 +54,7 @@ impl Client {
         let verify_root = artifact.root.clone();
         self.push_inner(artifact, &verify_root, &mut pushed).await?;
         // Without a tag the artifact is available by its digest.
-        let name = self.reference.tag.clone().unwrap_or_else(|| verify_root.digest.to_string());
+        let name = self.reference.tag.clone().unwrap_or_else(|| verify_root.digest().to_string());
         self.put_manifest(&name, &verify_root, artifact.blob(&verify_root)?).await?;
         Ok(pushed)
     }
@@ -67,15 +65,15 @@ impl Client {
         parent: &Descriptor,
         pushed: &mut PushSummary,
     ) -> anyhow::Result<()> {
-        for descriptor in referenced_blobs(&parent.media_type, artifact.blob(parent)?) {
+        for descriptor in referenced_blobs(parent.media_type(), artifact.blob(parent)?) {
             let bytes = artifact.blob(&descriptor)?;
-            if is_manifest(&descriptor.media_type) || is_index(&descriptor.media_type) {
+            if is_manifest(descriptor.media_type()) || is_index(descriptor.media_type()) {
                 Box::pin(self.push_inner(artifact, &descriptor, pushed)).await?;
-                self.put_manifest(descriptor.digest.as_str(), &descriptor, bytes).await?;
-            } else if self.has_blob(&descriptor.digest).await? {
+                self.put_manifest(descriptor.digest().as_ref(), &descriptor, bytes).await?;
+            } else if self.has_blob(descriptor.digest()).await? {
                 pushed.skipped += 1;
             } else {
-                self.put_blob(&descriptor.digest, bytes).await?;
+                self.put_blob(descriptor.digest(), bytes).await?;
                 pushed.sent += 1;
             }
         }
@@ -90,7 +88,7 @@ impl Client {
         self.scheme = self.http.scheme(self.registry_host()).await;
         let answer = self.fetch_manifest().await?;
         let (root, bytes) = self.root(answer)?;
-        let mut artifact = Artifact { root: root.clone(), blobs: [(root.digest.clone(), bytes)].into() };
+        let mut artifact = Artifact { root: root.clone(), blobs: [(root.digest().clone(), bytes)].into() };
         self.pull_inner(&mut artifact, &root, MAX_DEPTH).await?;
         Ok(artifact)
     }
@@ -98,7 +96,9 @@ impl Client {
     /// Requests the referenced image or index of images.
     async fn fetch_manifest(&mut self) -> anyhow::Result<HttpResponse> {
         let name = self.reference.name()?.to_owned();
-        let accept = [MANIFEST, INDEX, DOCKER_MANIFEST, DOCKER_INDEX].join(", ");
+        let kinds = [MediaType::ImageManifest, MediaType::ImageIndex];
+        let of_docker = kinds.iter().filter_map(|kind| kind.to_docker_v2s2().ok());
+        let accept = kinds.iter().map(AsRef::as_ref).chain(of_docker).collect::<Vec<_>>().join(", ");
         let headers = [(header::ACCEPT, accept.as_str())];
         self.send(Method::GET, &format!("manifests/{name}"), &headers, &[]).await
     }
@@ -107,9 +107,10 @@ impl Client {
     fn root(&self, answer: HttpResponse) -> anyhow::Result<(Descriptor, Vec<u8>)> {
         self.expect_status(&answer, &[StatusCode::OK], "cannot be read")?;
         let media_type = answer.header(header::CONTENT_TYPE).unwrap_or_default();
-        let root = crate::oci::describe_blob(media_type.split(';').next().unwrap_or_default(), &answer.body);
+        let root =
+            crate::oci::describe_blob(media_type.split(';').next().unwrap_or_default().into(), &answer.body);
         if let Some(digest) = &self.reference.digest {
-            ensure!(*digest == root.digest, "{} answers with {} instead", self.reference, root.digest);
+            ensure!(digest == root.digest(), "{} answers with {} instead", self.reference, root.digest());
         }
         Ok((root, answer.body))
     }
@@ -121,13 +122,14 @@ impl Client {
         depth: usize,
     ) -> anyhow::Result<()> {
         ensure!(depth > 0, "{} is nested too deep for a package", self.reference);
-        for descriptor in referenced_blobs(&parent.media_type, artifact.blob(parent)?) {
-            let inner = is_manifest(&descriptor.media_type) || is_index(&descriptor.media_type);
-            let path = format!("{}/{}", if inner { "manifests" } else { "blobs" }, descriptor.digest);
-            let headers = [(header::ACCEPT, descriptor.media_type.as_str())];
+        for descriptor in referenced_blobs(parent.media_type(), artifact.blob(parent)?) {
+            let (media_type, digest) = (descriptor.media_type(), descriptor.digest());
+            let inner = is_manifest(media_type) || is_index(media_type);
+            let path = format!("{}/{digest}", if inner { "manifests" } else { "blobs" });
+            let headers = [(header::ACCEPT, media_type.as_ref())];
             let answer = self.send(Method::GET, &path, if inner { &headers } else { &[] }, &[]).await?;
-            self.expect_status(&answer, &[StatusCode::OK], &format!("lacks {}", descriptor.digest))?;
-            artifact.blobs.insert(descriptor.digest.clone(), answer.body);
+            self.expect_status(&answer, &[StatusCode::OK], &format!("lacks {digest}"))?;
+            artifact.blobs.insert(digest.clone(), answer.body);
             artifact.blob(&descriptor)?;
             if inner {
                 Box::pin(self.pull_inner(artifact, &descriptor, depth - 1)).await?;
@@ -162,15 +164,15 @@ impl Client {
         descriptor: &Descriptor,
         bytes: &[u8],
     ) -> anyhow::Result<()> {
-        let headers = [(header::CONTENT_TYPE, descriptor.media_type.as_str())];
+        let headers = [(header::CONTENT_TYPE, descriptor.media_type().as_ref())];
         let answer = self.send(Method::PUT, &format!("manifests/{name}"), &headers, bytes).await?;
         let accepted = [StatusCode::CREATED, StatusCode::OK, StatusCode::ACCEPTED];
         self.expect_status(&answer, &accepted, &format!("does not take the manifest {name}"))?;
-        let digest = answer.header("docker-content-digest").unwrap_or(descriptor.digest.as_str());
+        let built = descriptor.digest();
+        let digest = answer.header("docker-content-digest").unwrap_or(built.as_ref());
         ensure!(
-            digest == descriptor.digest.as_str(),
-            "the registry stored {name} as {digest}; it changed {}, so what was built cannot be installed by its digest",
-            descriptor.digest
+            digest == built.as_ref(),
+            "the registry stored {name} as {digest}; it changed {built}, so what was built cannot be installed by its digest"
         );
         Ok(())
     }

@@ -41,16 +41,16 @@ pub fn run(arguments: &PushArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let reference = arguments.reference.clone();
     if let Some(digest) = &reference.digest {
         anyhow::ensure!(
-            *digest == artifact.root.digest,
+            digest == artifact.root.digest(),
             "{} has the digest {}, so it cannot be pushed as {reference}; leave the digest out",
             arguments.package.display(),
-            artifact.root.digest
+            artifact.root.digest()
         );
     }
     let mut client = build_client(&reference, arguments.connection)?;
     let pushed = block_on(client.push(&artifact))??;
     eprintln!("{} blobs sent, {} were there already", pushed.sent, pushed.skipped);
-    writeln!(out, "{}@{}", reference.repository(), artifact.root.digest).context("cannot print")
+    writeln!(out, "{}@{}", reference.repository(), artifact.root.digest()).context("cannot print")
 }
 
 /// Reads a package from a registry.

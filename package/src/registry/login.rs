@@ -1,7 +1,7 @@
 //! Authentication: from a registry's challenge to the `Authorization` header.
 
 use anyhow::{Context as _, bail};
-use base64::{Engine as _, engine::general_purpose::STANDARD};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 
 use super::{
@@ -89,7 +89,7 @@ impl Login<'_> {
 }
 
 fn basic_header(user: &str, password: &str) -> anyhow::Result<HeaderValue> {
-    sensitive_header(&format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))))
+    sensitive_header(&format!("Basic {}", BASE64_STANDARD.encode(format!("{user}:{password}"))))
 }
 
 fn sensitive_header(text: &str) -> anyhow::Result<HeaderValue> {
@@ -99,17 +99,7 @@ fn sensitive_header(text: &str) -> anyhow::Result<HeaderValue> {
 }
 
 fn encode_form(pairs: &[(&str, &str)]) -> String {
-    let value = |text: &str| -> String {
-        text.bytes()
-            .map(|byte| match byte {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                    char::from(byte).to_string()
-                }
-                _ => format!("%{byte:02X}"),
-            })
-            .collect()
-    };
-    pairs.iter().map(|(name, text)| format!("{name}={}", value(text))).collect::<Vec<_>>().join("&")
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use anyhow::{Context as _, ensure};
 use http::{Method, StatusCode};
 
 use super::Client;
-use crate::oci::{Digest, Index, Manifest, Platform, is_index};
+use crate::oci::{ImageIndex, ImageManifest, Platform, digest_of, is_index};
 
 impl Client {
     /// Platforms, such as `linux/amd64`; none if the registry has no such image.
@@ -21,23 +21,24 @@ impl Client {
         }
         let (root, bytes) = self.root(answer)?;
         let no_image = || format!("{} is no image", self.reference);
-        if is_index(&root.media_type) {
-            let index: Index = serde_json::from_slice(&bytes).with_context(no_image)?;
-            let platforms = index.manifests.into_iter().filter_map(|manifest| manifest.platform);
-            return Ok(Some(platforms.filter(is_runnable).map(|platform| platform.to_string()).collect()));
+        if is_index(root.media_type()) {
+            let index: ImageIndex = serde_json::from_slice(&bytes).with_context(no_image)?;
+            let platforms = index.manifests().iter().filter_map(|manifest| manifest.platform().as_ref());
+            // Signatures and bills of materials are index entries for an unknown platform.
+            let names = platforms.map(platform_name).filter(|name| !name.starts_with("unknown/"));
+            return Ok(Some(names.collect()));
         }
-        let manifest: Manifest = serde_json::from_slice(&bytes).with_context(no_image)?;
-        let digest = manifest.config.digest;
+        let manifest: ImageManifest = serde_json::from_slice(&bytes).with_context(no_image)?;
+        let digest = manifest.config().digest();
         let answer = self.send(Method::GET, &format!("blobs/{digest}"), &[], &[]).await?;
         self.expect_status(&answer, &[StatusCode::OK], &format!("lacks {digest}"))?;
-        ensure!(Digest::of(&answer.body) == digest, "the bytes under {digest} have another digest");
+        ensure!(digest_of(&answer.body) == *digest, "the bytes under {digest} have another digest");
         let platform: Platform = serde_json::from_slice(&answer.body)
             .with_context(|| format!("{} does not say what it runs on", self.reference))?;
-        Ok(Some([platform.to_string()].into()))
+        Ok(Some([platform_name(&platform)].into()))
     }
 }
 
-/// Whether it is a real platform. Signatures and bills of materials are index entries for an unknown platform.
-fn is_runnable(platform: &Platform) -> bool {
-    platform.os != "unknown"
+fn platform_name(platform: &Platform) -> String {
+    format!("{}/{}", platform.os(), platform.architecture())
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use testplatform_package::{
     build::PLUGIN,
     check,
-    oci::{Architecture, Artifact, Digest, Manifest, archive, layer, layout},
+    oci::{Architecture, Artifact, ImageManifest, archive, digest_of, layer, layout},
 };
 
 use crate::packages::support::{
@@ -31,7 +31,7 @@ fn time_and_revision_are_arguments() {
     let build = |about: &_| {
         let images =
             testplatform_package::build::images::build_function(&programs(&[AMD64]), text, about).unwrap();
-        (images[0].descriptor().digest, json(&images[0].config)["created"].clone())
+        (images[0].descriptor().digest().clone(), json(&images[0].config)["created"].clone())
     };
     let mut later = about();
     later.time = 1_700_000_000;
@@ -42,8 +42,8 @@ fn time_and_revision_are_arguments() {
 #[test]
 fn one_image_is_itself_and_several_become_an_index() {
     let one = Artifact::of(function(&[AMD64])).unwrap();
-    let digest = function(&[AMD64])[0].descriptor().digest;
-    assert_eq!(one.root.digest, digest);
+    let digest = function(&[AMD64])[0].descriptor().digest().clone();
+    assert_eq!(*one.root.digest(), digest);
     let both = Artifact::of(function(&[ARM64, AMD64])).unwrap();
     let index = json(both.blob(&both.root).unwrap());
     let platforms: Vec<_> = index["manifests"]
@@ -53,7 +53,7 @@ fn one_image_is_itself_and_several_become_an_index() {
         .map(|m| m["platform"]["architecture"].clone())
         .collect();
     assert_eq!(platforms, ["amd64", "arm64"]);
-    assert_eq!(index["manifests"][0]["digest"], digest.as_str());
+    assert_eq!(index["manifests"][0]["digest"], digest.as_ref());
     assert!(Artifact::of(function(&[AMD64, AMD64])).unwrap_err().to_string().contains("linux/amd64"));
     assert!(Artifact::of(vec![]).is_err());
 }
@@ -79,11 +79,11 @@ fn a_function_starts_without_arguments_as_nobody_in_particular() {
 #[test]
 fn the_layer_of_the_package_is_marked_twice() {
     for image in [&function(&[AMD64])[0], &configuration()] {
-        let manifest: Manifest = serde_json::from_slice(&image.manifest).unwrap();
-        let base = manifest.layers.last().unwrap();
-        assert_eq!(base.annotations.get("io.crossplane.xpkg").unwrap(), "base");
+        let manifest: ImageManifest = serde_json::from_slice(&image.manifest).unwrap();
+        let base = manifest.layers().last().unwrap();
+        assert_eq!(base.annotations().as_ref().unwrap()["io.crossplane.xpkg"], "base");
         let labels = &json(&image.config)["config"]["Labels"];
-        assert_eq!(labels[format!("io.crossplane.xpkg:{}", base.digest)], "base");
+        assert_eq!(labels[format!("io.crossplane.xpkg:{}", base.digest())], "base");
     }
 }
 
@@ -102,8 +102,8 @@ fn layers_of_an_archive_have_their_media_types() {
     let mut entries = layer::read_entries(&archive::write(&image).unwrap()).unwrap();
     let types = |entries: &[layer::LayerEntry]| -> Vec<String> {
         let artifact = archive::read(&layer::build_archive(entries, 0).unwrap()).unwrap();
-        let manifest: Manifest = serde_json::from_slice(artifact.blob(&artifact.root).unwrap()).unwrap();
-        manifest.layers.into_iter().map(|layer| layer.media_type).collect()
+        let manifest: ImageManifest = serde_json::from_slice(artifact.blob(&artifact.root).unwrap()).unwrap();
+        manifest.layers().iter().map(|layer| layer.media_type().to_string()).collect()
     };
     assert_eq!(types(&entries), ["application/vnd.oci.image.layer.v1.tar+gzip"]);
     for entry in entries.iter_mut().filter(|entry| entry.path.ends_with(".tar.gz")) {
@@ -120,13 +120,13 @@ fn an_archive_is_one_that_docker_loads() {
     let files: BTreeMap<_, _> = entries.into_iter().map(|entry| (entry.path, entry.bytes)).collect();
     let saved = json(&files["manifest.json"]);
     let config = saved[0]["Config"].as_str().unwrap();
-    assert_eq!(config, format!("{}.json", Digest::of(&files[config]).hex()));
+    assert_eq!(config, format!("{}.json", digest_of(&files[config]).digest()));
     let diff_ids = json(&files[config])["rootfs"]["diff_ids"].clone();
     let unpacked: Vec<_> = saved[0]["Layers"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|path| Digest::of(&layer::unpack_layer(&files[path.as_str().unwrap()]).unwrap()).to_string())
+        .map(|path| digest_of(&layer::unpack_layer(&files[path.as_str().unwrap()]).unwrap()).to_string())
         .collect();
     assert_eq!(json!(unpacked), diff_ids);
 }
@@ -239,14 +239,14 @@ fn the_tool_builds_all_packages_twice_alike() {
     let plugin = folder.path().join("one/kubectl-testplatform-linux-arm64");
     let bytes = fs::read(&plugin).unwrap();
     assert_eq!(bytes, fs::read(&arm64).unwrap());
-    assert_eq!(Digest::of(&bytes).as_str(), printed["kubectl-testplatform-linux-arm64"]);
+    assert_eq!(digest_of(&bytes).as_ref(), printed["kubectl-testplatform-linux-arm64"]);
     assert_eq!(fs::metadata(&plugin).unwrap().permissions().mode() & 0o777, 0o755);
 
     for (name, digest) in printed.iter().filter(|(name, _)| !name.starts_with(PLUGIN)) {
-        assert_eq!(open(name).root.digest.as_str(), digest);
+        assert_eq!(open(name).root.digest().as_ref(), digest);
     }
     assert_eq!(
-        open("configuration-testplatform.xpkg").root.digest.as_str(),
+        open("configuration-testplatform.xpkg").root.digest().as_ref(),
         printed["configuration-testplatform"]
     );
     for file in
@@ -259,10 +259,10 @@ fn the_tool_builds_all_packages_twice_alike() {
     let (_, problems) = check::check_package(&open("configuration-testplatform"));
     assert_eq!(problems, []);
     let configuration = open("configuration-testplatform");
-    let manifest: Manifest =
+    let manifest: ImageManifest =
         serde_json::from_slice(configuration.blob(&configuration.root).unwrap()).unwrap();
     let entries =
-        layer::read_entries(&layer::unpack_layer(configuration.blob(&manifest.layers[0]).unwrap()).unwrap());
+        layer::read_entries(&layer::unpack_layer(configuration.blob(&manifest.layers()[0]).unwrap()).unwrap());
     let text = String::from_utf8(entries.unwrap().remove(0).bytes).unwrap();
     assert!(text.contains("package: registry.example.org/team/function-testplatform\n"), "{text}");
     assert!(text.contains(&printed["function-testplatform"]), "{text}");
@@ -274,7 +274,7 @@ fn the_tool_builds_all_packages_twice_alike() {
 fn a_configuration_can_be_built_for_an_external_function() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out").display().to_string();
-    let reference = format!("registry.example.org/function-testplatform@{}", Digest::of(b"x"));
+    let reference = format!("registry.example.org/function-testplatform@{}", digest_of(b"x"));
     let built = run(&mut tool(&["build", "--output", &output, "--function", &reference]));
     assert!(built.status.success(), "{}", stderr(&built));
     assert_eq!(digests(&stdout(&built)).keys().collect::<Vec<_>>(), ["configuration-testplatform"]);

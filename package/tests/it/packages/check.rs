@@ -1,13 +1,12 @@
 //! Every way in which a package can be wrong is named.
 
-use std::collections::BTreeMap;
-
+use oci_spec::image::{Arch, Os};
 use serde_json::json;
 use testplatform_package::{
     check::{CheckProblem, ProblemSeverity, check_package},
     oci::{
-        Architecture, Artifact, Descriptor, Digest, Image, Index, Manifest, XPKG, XPKG_BASE, archive,
-        image::Start, layer,
+        Annotations, Architecture, Artifact, Descriptor, Image, ImageIndex, ImageManifest, MediaType, XPKG,
+        XPKG_BASE, archive, describe_blob, digest_of, image::Start, layer,
     },
     to_yaml,
 };
@@ -106,7 +105,7 @@ fn versions_and_dependencies_are_read_as_core_reads_them() {
     assert_error(&dependency(""), &["version is missing"]);
     assert_error(&dependency(", version: main"), &["\"main\" is neither"]);
     assert_warning(&dependency(", version: '>=v1.0.0'"), &["may be another package tomorrow"]);
-    assert_eq!(dependency(&format!(", version: '{}'", Digest::of(b""))), []);
+    assert_eq!(dependency(&format!(", version: '{}'", digest_of(b""))), []);
     assert_warning(&with("{dependsOn: [{function: r.example/f, version: '*'}]}"), &["tomorrow"]);
     let capable = FUNCTION.replace("spec: {}", "spec: {capabilities: [composition, magic]}");
     assert_warning(&problems(&package_of(&capable, Some(program(AMD64)))), &["magic"]);
@@ -125,7 +124,7 @@ fn definitions_and_compositions_have_to_match() {
     });
     let depends = CONFIGURATION.replace(
         "spec: {}",
-        &format!("spec: {{dependsOn: [{{apiVersion: pkg.crossplane.io/v1, kind: Function, package: r.example/function-x, version: '{}'}}]}}", Digest::of(b"")),
+        &format!("spec: {{dependsOn: [{{apiVersion: pkg.crossplane.io/v1, kind: Function, package: r.example/function-x, version: '{}'}}]}}", digest_of(b"")),
     );
     let with = |change: &dyn Fn(&mut serde_json::Value, &mut serde_json::Value)| {
         let (mut xrd, mut composition) = (xrd.clone(), composition.clone());
@@ -169,23 +168,25 @@ fn the_file_has_to_be_where_core_looks() {
 }
 
 /// An image changed in its manifest, with the blobs that it had.
-fn changed(artifact: &Artifact, change: impl Fn(&mut Manifest)) -> Artifact {
-    let mut manifest: Manifest = serde_json::from_slice(artifact.blob(&artifact.root).unwrap()).unwrap();
+fn changed(artifact: &Artifact, change: impl Fn(&mut ImageManifest)) -> Artifact {
+    let mut manifest: ImageManifest = serde_json::from_slice(artifact.blob(&artifact.root).unwrap()).unwrap();
     change(&mut manifest);
-    rooted(artifact, &artifact.root.media_type, serde_json::to_vec(&manifest).unwrap())
+    rooted(artifact, artifact.root.media_type().clone(), serde_json::to_vec(&manifest).unwrap())
 }
 
-fn rooted(artifact: &Artifact, media_type: &str, bytes: Vec<u8>) -> Artifact {
+fn rooted(artifact: &Artifact, media_type: MediaType, bytes: Vec<u8>) -> Artifact {
     let mut artifact = artifact.clone();
-    artifact.root = testplatform_package::oci::describe_blob(media_type, &bytes);
-    artifact.blobs.insert(artifact.root.digest.clone(), bytes);
+    artifact.root = describe_blob(media_type, &bytes);
+    artifact.blobs.insert(artifact.root.digest().clone(), bytes);
     artifact
 }
 
 #[test]
 fn one_layer_is_the_package() {
     let artifact = Artifact::of(function(&[AMD64])).unwrap();
-    let none = changed(&artifact, |manifest| manifest.layers[1].annotations.clear());
+    let none = changed(&artifact, |manifest| {
+        manifest.layers_mut()[1].set_annotations(None);
+    });
     let found = problems(&none);
     assert_warning(&found, &["no layer has the annotation"]);
     assert!(
@@ -193,12 +194,14 @@ fn one_layer_is_the_package() {
         "core finds it all the same: {found:?}"
     );
     let two = changed(&artifact, |manifest| {
-        manifest.layers[0].annotations = manifest.layers[1].annotations.clone();
+        let annotations = manifest.layers()[1].annotations().clone();
+        manifest.layers_mut()[0].set_annotations(annotations);
     });
     assert_error(&problems(&two), &["2 layers have the annotation"]);
     assert_error(&problems(&two), &["no package.yaml"]);
     let other = changed(&artifact, |manifest| {
-        manifest.layers[1].annotations = [("io.crossplane.xpkg".to_owned(), "upbound".to_owned())].into();
+        let annotations = [("io.crossplane.xpkg".to_owned(), "upbound".to_owned())].into();
+        manifest.layers_mut()[1].set_annotations(Some(annotations));
     });
     assert_warning(&problems(&other), &["no layer has the annotation"]);
 }
@@ -206,34 +209,36 @@ fn one_layer_is_the_package() {
 #[test]
 fn missing_or_changed_parts_of_an_image_are_found() {
     let artifact = Artifact::of(function(&[AMD64])).unwrap();
-    let manifest: Manifest = serde_json::from_slice(artifact.blob(&artifact.root).unwrap()).unwrap();
+    let manifest: ImageManifest = serde_json::from_slice(artifact.blob(&artifact.root).unwrap()).unwrap();
     let mut without = artifact.clone();
-    without.blobs.remove(&manifest.layers[0].digest);
+    without.blobs.remove(manifest.layers()[0].digest());
     assert_error(&problems(&without), &["layer 1", "named but not there"]);
     let mut damaged = artifact.clone();
-    damaged.blobs.get_mut(&manifest.layers[1].digest).unwrap()[20] ^= 1;
+    damaged.blobs.get_mut(manifest.layers()[1].digest()).unwrap()[20] ^= 1;
     assert_error(&problems(&damaged), &["layer 2", "have the digest"]);
     let mut without = artifact.clone();
-    without.blobs.remove(&manifest.config.digest);
+    without.blobs.remove(manifest.config().digest());
     assert_error(&problems(&without), &["configuration", "named but not there"]);
-    let swapped = changed(&artifact, |manifest| manifest.layers.swap(0, 1));
+    let swapped = changed(&artifact, |manifest| manifest.layers_mut().swap(0, 1));
     assert_error(&problems(&swapped), &["layer 1", "unpacks to"]);
-    let fewer = changed(&artifact, |manifest| drop(manifest.layers.remove(0)));
+    let fewer = changed(&artifact, |manifest| drop(manifest.layers_mut().remove(0)));
     assert_error(&problems(&fewer), &["lists 2 layers where the manifest has 1"]);
-    assert_error(&problems(&rooted(&artifact, "text/plain", vec![])), &["neither an image nor an index"]);
     assert_error(
-        &problems(&rooted(&artifact, &artifact.root.media_type, b"{".to_vec())),
+        &problems(&rooted(&artifact, "text/plain".into(), vec![])),
+        &["neither an image nor an index"],
+    );
+    assert_error(
+        &problems(&rooted(&artifact, artifact.root.media_type().clone(), b"{".to_vec())),
         &["manifest", "cannot be read"],
     );
 
     let zstd = vec![0x28, 0xb5, 0x2f, 0xfd, 0];
     let mut other = changed(&artifact, |manifest| {
-        manifest.layers[1] = Descriptor {
-            annotations: manifest.layers[1].annotations.clone(),
-            ..testplatform_package::oci::describe_blob("application/vnd.oci.image.layer.v1.tar+zstd", &zstd)
-        };
+        let mut layer = describe_blob(MediaType::ImageLayerZstd, &zstd);
+        layer.set_annotations(manifest.layers()[1].annotations().clone());
+        manifest.layers_mut()[1] = layer;
     });
-    other.blobs.insert(Digest::of(&zstd), zstd.clone());
+    other.blobs.insert(digest_of(&zstd), zstd.clone());
     assert_error(&problems(&other), &["layer 2", "zstd"]);
 }
 
@@ -242,33 +247,35 @@ fn the_image_that_core_reads_has_to_exist() {
     let arm = Artifact::of(function(&[ARM64])).unwrap();
     assert_eq!(problems(&arm), [], "the only one is read whatever it is for");
     let both = Artifact::of(function(&[AMD64, ARM64])).unwrap();
-    let change = |change: &dyn Fn(&mut Index)| {
-        let mut index: Index = serde_json::from_slice(both.blob(&both.root).unwrap()).unwrap();
-        change(&mut index);
-        problems(&rooted(&both, &both.root.media_type, serde_json::to_vec(&index).unwrap()))
+    let change = |change: &dyn Fn(&mut Vec<Descriptor>)| {
+        let mut index: ImageIndex = serde_json::from_slice(both.blob(&both.root).unwrap()).unwrap();
+        let mut manifests = index.manifests().clone();
+        change(&mut manifests);
+        index.set_manifests(manifests);
+        problems(&rooted(&both, both.root.media_type().clone(), serde_json::to_vec(&index).unwrap()))
     };
     assert_error(
-        &change(&|index| {
-            index.manifests.remove(0);
-            index.manifests.push(index.manifests[0].clone());
+        &change(&|manifests| {
+            manifests.remove(0);
+            manifests.push(manifests[0].clone());
         }),
         &["no image for linux/amd64"],
     );
-    assert_error(&change(&|index| index.manifests.clear()), &["names no image"]);
+    assert_error(&change(&|manifests| manifests.clear()), &["names no image"]);
     assert_error(
-        &change(&|index| {
-            let platform = index.manifests[0].platform.clone();
-            index.manifests[1].platform = platform;
+        &change(&|manifests| {
+            let platform = manifests[0].platform().clone();
+            manifests[1].set_platform(platform);
         }),
         &["its configuration says linux/arm64, the index says"],
     );
     assert_eq!(
-        change(&|index| {
-            let mut attestation = index.manifests[0].clone();
-            if let Some(platform) = &mut attestation.platform {
-                (platform.os, platform.architecture) = ("unknown".to_owned(), "unknown".to_owned());
-            }
-            index.manifests.push(attestation);
+        change(&|manifests| {
+            let mut attestation = manifests[0].clone();
+            let mut platform = attestation.platform().clone().unwrap();
+            platform.set_os(Os::from("unknown")).set_architecture(Arch::from("unknown"));
+            attestation.set_platform(Some(platform));
+            manifests.push(attestation);
         }),
         [],
         "what builders attest is no image"
@@ -279,17 +286,16 @@ fn the_image_that_core_reads_has_to_exist() {
 fn images_of_one_package_agree() {
     let mut images = function(&[AMD64]);
     let arm = image_of(FUNCTION, None, &[("package.yaml", 0o644)]);
-    let mut index: Index = {
+    let mut index: ImageIndex = {
         let both = Artifact::of(function(&[AMD64, ARM64])).unwrap();
         serde_json::from_slice(both.blob(&both.root).unwrap()).unwrap()
     };
     let mut descriptor = arm.descriptor();
-    descriptor.platform.clone_from(&index.manifests[1].platform);
-    index.manifests[1] = descriptor;
+    descriptor.set_platform(index.manifests()[1].platform().clone());
+    index.set_manifests(vec![index.manifests()[0].clone(), descriptor]);
     let mut artifact = Artifact::of(vec![images.remove(0)]).unwrap();
     arm.into_blobs(&mut artifact.blobs);
-    let media_type = testplatform_package::oci::INDEX;
-    let found = problems(&rooted(&artifact, media_type, serde_json::to_vec(&index).unwrap()));
+    let found = problems(&rooted(&artifact, MediaType::ImageIndex, serde_json::to_vec(&index).unwrap()));
     assert_warning(&found, &["its package.yaml differs"]);
     assert_error(&found, &["linux/arm64", "no entrypoint"]);
 }
@@ -298,14 +304,16 @@ fn images_of_one_package_agree() {
 fn a_function_has_to_be_able_to_start() {
     let config = |change: &dyn Fn(&mut serde_json::Value)| {
         let artifact = Artifact::of(function(&[AMD64])).unwrap();
-        let manifest: Manifest = serde_json::from_slice(artifact.blob(&artifact.root).unwrap()).unwrap();
+        let manifest: ImageManifest = serde_json::from_slice(artifact.blob(&artifact.root).unwrap()).unwrap();
         let mut config: serde_json::Value =
-            serde_json::from_slice(artifact.blob(&manifest.config).unwrap()).unwrap();
+            serde_json::from_slice(artifact.blob(manifest.config()).unwrap()).unwrap();
         change(&mut config);
         let bytes = serde_json::to_vec(&config).unwrap();
-        let descriptor = testplatform_package::oci::describe_blob(&manifest.config.media_type, &bytes);
-        let mut artifact = changed(&artifact, |manifest| manifest.config = descriptor.clone());
-        artifact.blobs.insert(descriptor.digest.clone(), bytes);
+        let descriptor = describe_blob(MediaType::ImageConfig, &bytes);
+        let mut artifact = changed(&artifact, |manifest| {
+            manifest.set_config(descriptor.clone());
+        });
+        artifact.blobs.insert(descriptor.digest().clone(), bytes);
         problems(&artifact)
     };
     assert_error(&problems(&package_of(FUNCTION, None)), &["no entrypoint"]);
@@ -332,7 +340,7 @@ fn a_program_behind_a_link_is_not_missing() {
         }
         let archive = builder.into_inner().unwrap();
         let links =
-            layer::Layer { diff_id: Digest::of(&archive), blob: archive, annotations: BTreeMap::new() };
+            layer::Layer { diff_id: digest_of(&archive), blob: archive, annotations: Annotations::new() };
         let file = |path: &str, mode, bytes: &[u8]| layer::LayerEntry {
             path: path.to_owned(),
             mode,
@@ -345,7 +353,7 @@ fn a_program_behind_a_link_is_not_missing() {
             Start { entrypoint: vec![entrypoint.to_owned()], user: "65532".to_owned(), ports: vec![] };
         let layers = vec![links, run, base];
         let time = "1970-01-01T00:00:00Z";
-        let image = Image::new(Architecture::Amd64, &start, layers, &BTreeMap::new(), time).unwrap();
+        let image = Image::new(Architecture::Amd64, &start, layers, &Annotations::new(), time).unwrap();
         problems(&Artifact::of(vec![image]).unwrap())
     };
     for entrypoint in ["/usr/bin/run", "/bin/run", "/tool"] {
@@ -365,12 +373,12 @@ fn an_archive_may_name_one_layer_twice() {
     layers.splice(0..0, [empty.clone(), empty]);
     let start = Start { entrypoint: vec!["/run".to_owned()], user: "65532".to_owned(), ports: vec![] };
     let time = "1970-01-01T00:00:00Z";
-    image = Image::new(Architecture::Amd64, &start, layers, &BTreeMap::new(), time).unwrap();
+    image = Image::new(Architecture::Amd64, &start, layers, &Annotations::new(), time).unwrap();
     let read = archive::read(&archive::write(&image).unwrap()).unwrap();
     assert_eq!(problems(&read), []);
-    let manifest: Manifest = serde_json::from_slice(read.blob(&read.root).unwrap()).unwrap();
-    assert_eq!(manifest.layers.len(), 4);
-    assert_eq!(manifest.layers[0], manifest.layers[1]);
+    let manifest: ImageManifest = serde_json::from_slice(read.blob(&read.root).unwrap()).unwrap();
+    assert_eq!(manifest.layers().len(), 4);
+    assert_eq!(manifest.layers()[0], manifest.layers()[1]);
 }
 
 #[test]

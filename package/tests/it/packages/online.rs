@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use serde_json::Value;
-use testplatform_package::oci::{Artifact, Digest, layout};
+use testplatform_package::oci::{Artifact, digest_of, layout};
 
 use crate::packages::support::{AMD64, ARM64, Registry, function, package, run, stderr, stdout, tool};
 
@@ -17,7 +17,7 @@ fn push(registry: &Registry, folder: &Path, name: &str, machines: &[u8]) -> Stri
     let pushed =
         run(&mut tool(&["push", &path.display().to_string(), &format!("{}/{name}:v1", registry.address)]));
     assert!(pushed.status.success(), "{}", stderr(&pushed));
-    artifact.root.digest.to_string()
+    artifact.root.digest().to_string()
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -78,7 +78,7 @@ fn pinned_references_are_looked_up() {
     let lacks = format!("image {address}/one@{one} does not run on linux/arm64, only on linux/amd64");
     assert_eq!(online, [error(lacks), there.clone()]);
 
-    let gone = Digest::of(b"never pushed").to_string();
+    let gone = digest_of(b"never pushed").to_string();
     let path = repository.join(COMPONENT).join("staging/base/kustomization.yaml");
     fs::write(&path, fs::read_to_string(&path).unwrap().replace(&one, &gone)).unwrap();
     let online = findings(&repository, &["--online"]);

@@ -27,7 +27,7 @@ fn a_pushed_artifact_can_be_read_back() {
     let reference = format!("{}/team/function-testplatform:v1", registry.address);
     let pushed = run(&mut tool(&["push", &package, &reference]));
     assert!(pushed.status.success(), "{}", stderr(&pushed));
-    let by_digest = format!("{}/team/function-testplatform@{}", registry.address, artifact.root.digest);
+    let by_digest = format!("{}/team/function-testplatform@{}", registry.address, artifact.root.digest());
     assert_eq!(stdout(&pushed).trim(), by_digest);
     let requests = registry.requests();
     let uploads = requests.iter().filter(|request| request.starts_with("POST ")).count();
@@ -40,7 +40,7 @@ fn a_pushed_artifact_can_be_read_back() {
         let checked = run(&mut tool(&["check", "xpkg", &reference]));
         assert!(checked.status.success(), "{}{}", stdout(&checked), stderr(&checked));
         assert!(stdout(&checked).contains("nothing is wrong with it"), "{}", stdout(&checked));
-        assert!(stdout(&checked).contains(artifact.root.digest.as_str()));
+        assert!(stdout(&checked).contains(artifact.root.digest().as_ref()));
         let parsed = run(std::process::Command::new(go_program("package-parser")).arg(&reference));
         assert!(parsed.status.success(), "{}{}", stdout(&parsed), stderr(&parsed));
     }
@@ -68,7 +68,7 @@ fn an_archive_is_pushed_as_its_package() {
     fs::write(&path, archive::write(&configuration()).unwrap()).unwrap();
     let reference = format!("{}/configuration", registry.address);
     let pushed = run(&mut tool(&["push", &path.display().to_string(), &reference]));
-    let digest = configuration().descriptor().digest;
+    let digest = configuration().descriptor().digest().clone();
     assert_eq!(stdout(&pushed).trim(), format!("{reference}@{digest}"), "{}", stderr(&pushed));
     let checked = run(&mut tool(&["check", "xpkg", stdout(&pushed).trim()]));
     assert!(checked.status.success(), "{}", stdout(&checked));

@@ -1,7 +1,6 @@
 //! Shared helpers: packages from programs that do nothing, a real registry, the tool itself.
 
 use std::{
-    collections::BTreeMap,
     fs,
     io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
@@ -13,7 +12,7 @@ use serde_json::Value;
 use testplatform_engines::Engines;
 use testplatform_package::{
     build::{BuildInfo, Program, images, stream},
-    oci::{Artifact, Digest, Image, XPKG, XPKG_BASE, image::Start, layer},
+    oci::{Annotations, Artifact, Image, XPKG, XPKG_BASE, digest_of, image::Start, layer},
 };
 
 pub const AMD64: u8 = 62;
@@ -44,7 +43,7 @@ pub fn configuration() -> Image {
     let composition = yaml(&package().join("compositions/testplatform-ephemeral-cluster.yaml"));
     let xrd = testplatform_apis::xrd::test_platform_cluster().unwrap();
     let repository = "xpkg.example.org/function-testplatform";
-    let text = stream::render_configuration(&[xrd], &[composition], repository, &Digest::of(b"")).unwrap();
+    let text = stream::render_configuration(&[xrd], &[composition], repository, &digest_of(b"")).unwrap();
     images::build_configuration(&text, &about()).unwrap()
 }
 
@@ -71,7 +70,7 @@ pub fn image_of(text: &str, program: Option<Vec<u8>>, files: &[(&str, u32)]) -> 
     base.annotations.insert(XPKG.to_owned(), XPKG_BASE.to_owned());
     layers.push(base);
     let amd64 = testplatform_package::oci::Architecture::Amd64;
-    Image::new(amd64, &start, layers, &BTreeMap::new(), "1970-01-01T00:00:00Z").unwrap()
+    Image::new(amd64, &start, layers, &Annotations::new(), "1970-01-01T00:00:00Z").unwrap()
 }
 
 pub fn package() -> &'static Path {

@@ -66,7 +66,7 @@ pub async fn packages_are_pulled_installed_and_healthy() -> anyhow::Result<()> {
             images::build_function(&[program], &stream::render_function(&[xrd::input_xrd()?])?, &about)?;
         let function = Artifact::of(function)?;
         push(&definitions, "function", &function, &repository).await?;
-        let digest = function.root.digest.clone();
+        let digest = function.root.digest().clone();
         let text = stream::render_configuration(
             &[xrd::test_platform_cluster()?],
             &[composition()?],
@@ -76,7 +76,7 @@ pub async fn packages_are_pulled_installed_and_healthy() -> anyhow::Result<()> {
         let configuration = Artifact::of(vec![images::build_configuration(&text, &about)?])?;
         let repository = format!("{}/testplatform/configuration-testplatform", registry.address);
         let package = push(&definitions, "configuration", &configuration, &repository).await?;
-        install(konflux, &package, digest.as_str()).await
+        install(konflux, &package, digest.as_ref()).await
     };
     let outcome: anyhow::Result<()> = outcome.await;
     outcome.with_context(|| definitions.words())
