@@ -32,6 +32,7 @@ use std::{
     io::{self, Write as _},
 };
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use function_testplatform::sdk::{
     proto::{
         Ready, RequestMeta, Resource, Resources, RunFunctionRequest, RunFunctionResponse, Severity, State,
@@ -185,27 +186,9 @@ fn resource_json(resource: &Resource) -> Value {
 }
 
 pub fn decode_base64(text: &str) -> Vec<u8> {
-    let value = |b: u8| match b {
-        b'A'..=b'Z' => b - b'A',
-        b'a'..=b'z' => b - b'a' + 26,
-        b'0'..=b'9' => b - b'0' + 52,
-        b'+' => 62,
-        _ => 63,
-    };
-    let digits: Vec<u8> = text.bytes().filter(|b| *b != b'=').map(value).collect();
-    let group = |chunk: &[u8]| {
-        let bits = chunk.iter().fold(0u32, |acc, d| acc << 6 | u32::from(*d)) << (6 * (4 - chunk.len()));
-        bits.to_be_bytes()[1..chunk.len()].to_vec()
-    };
-    digits.chunks(4).flat_map(group).collect()
+    BASE64_STANDARD.decode(text).unwrap()
 }
 
 pub fn encode_base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let group = |chunk: &[u8]| {
-        let bits = chunk.iter().fold(0u32, |acc, b| acc << 8 | u32::from(*b)) << (8 * (3 - chunk.len()));
-        let digit = |i: usize| char::from(DIGITS[(bits >> (18 - 6 * i) & 63) as usize]);
-        (0..4).map(|i| if i <= chunk.len() { digit(i) } else { '=' }).collect::<String>()
-    };
-    bytes.chunks(3).map(group).collect()
+    BASE64_STANDARD.encode(bytes)
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context as _, ensure};
-use base64::{Engine as _, engine::general_purpose::STANDARD};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::Deserialize;
 
 use super::Reference;
@@ -117,7 +117,8 @@ impl LoginEntry {
         if self.auth.is_empty() {
             return Ok(None);
         }
-        let decoded = STANDARD.decode(self.auth.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let decoded =
+            BASE64_STANDARD.decode(self.auth.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         let decoded = decoded.context("auth is not base64; log in again")?;
         let (user, password) = decoded.split_once(':').context("auth has no colon; log in again")?;
         Ok(Some(Credentials::Basic {
