@@ -17,7 +17,7 @@ use crate::byoc::{
 };
 use crate::ci_operator::CiOperator;
 use crate::cleanup::Cleanup;
-use crate::duration::GoDuration;
+use crate::duration::{AT_LEAST_A_MINUTE, GoDuration};
 pub use crate::status::TestPlatformClusterStatus;
 use crate::template::companions::{ControlPlane, HubChoice, Network, NodeGroup, Timeouts, Values};
 
@@ -58,9 +58,6 @@ pub const VERSION_OR_POOL: &str =
 /// Refusal of labels that would contradict fields of their own.
 pub const RESERVED_LABELS: &str =
     "labels must not contain product, version, architecture, cloud or owner; use the fields of these names";
-
-/// Go's syntax first, because `duration()` fails with a message of its own on anything else; without a sign, which no span of ours has.
-pub(crate) const AT_LEAST_A_MINUTE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+$') && duration(self) >= duration('1m')";
 
 /// Requested cluster and its lifetime.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

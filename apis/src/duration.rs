@@ -12,6 +12,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
+/// CEL rule of a duration field: a duration of at least a minute.
+/// Go's syntax first, because `duration()` fails with a message of its own on anything else; without a sign, which no span of ours has.
+pub(crate) const AT_LEAST_A_MINUTE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+$') && duration(self) >= duration('1m')";
+
 /// A span of time in Go's syntax: decimal numbers, each with an optional fraction and a unit
 /// (`ns`, `us`, `µs`, `ms`, `s`, `m`, `h`), optionally signed, such as `90s`, `1h30m`, `1.5h` or `0`.
 ///

@@ -26,6 +26,7 @@ pub mod offer;
 pub mod output;
 pub mod phase;
 pub mod pool;
+pub mod pool_phase;
 pub mod pool_report;
 pub mod pool_status;
 pub mod prerequisites;

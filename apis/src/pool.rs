@@ -12,8 +12,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::claim::AT_LEAST_A_MINUTE;
-use crate::duration::GoDuration;
+use crate::duration::{AT_LEAST_A_MINUTE, GoDuration};
 pub use crate::pool_status::TestPlatformClusterPoolStatus;
 pub use platform::{ONE_PLATFORM, PlatformKind, PoolPlatform};
 pub use schedule::{Day, Schedule, Sizing, TIME_OF_DAY_RULE, TIMES_DIFFER, Window};

@@ -9,11 +9,11 @@
 //! Anybody with access to the pool's namespace can read annotations, so they never hold a secret. Reading is forgiving.
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::lenient_serde::{lenient_integer, lenient_option};
 use crate::pool::{OnArtifactChange, RotationMode};
+pub use crate::pool_phase::{RefreshPhase, RotationPhase};
 use crate::pool_status::PoolFailure;
 
 /// Request of the function to the provider about one pool.
@@ -130,32 +130,6 @@ impl RefreshReport {
     }
 }
 
-/// Stage of a refresh.
-#[derive(JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum RefreshPhase {
-    /// Clusters are put to sleep, so that Hive removes the oldest first, or installations are waited for.
-    #[default]
-    Settling,
-    /// Clusters are removed.
-    Down,
-    /// Their places are filled.
-    Up,
-    /// Every cluster was replaced, or claimed.
-    Done,
-    /// Removing clusters did not remove those that were meant; nothing more is done for this nonce.
-    Stalled,
-}
-
-impl RefreshPhase {
-    /// Whether nothing more happens.
-    pub const fn is_over(self) -> bool {
-        match self {
-            Self::Done | Self::Stalled => true,
-            Self::Settling | Self::Down | Self::Up => false,
-        }
-    }
-}
-
 /// Content of the objects that a pool refers to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -193,22 +167,6 @@ pub struct RotationReport {
     pub on_old: i64,
     /// Number of claimed ones among them.
     pub claimed_on_old: i64,
-}
-
-/// Progress of a credentials rotation.
-#[derive(JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum RotationPhase {
-    /// The first credentials that were seen: there are no older ones that are known of.
-    #[default]
-    First,
-    /// Drain: the pool is being emptied; the old credentials are still in use.
-    Draining,
-    /// Drain: no cluster is left; the new credentials may be used.
-    Switching,
-    /// The new credentials are used, and clusters made with the old ones are there.
-    Replacing,
-    /// No cluster made with the old credentials is left.
-    Done,
 }
 
 impl PoolRequest {

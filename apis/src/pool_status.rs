@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::lenient_serde::{lenient_integer, lenient_option};
-use crate::pool_report::{RefreshPhase, RotationPhase};
+use crate::pool_phase::{RefreshPhase, RotationPhase};
 
 /// State of a pool. Every field is absent until it is known.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -20,12 +20,3 @@ pub mod sbom;
 pub mod stream;
 
 pub use images::{BuildInfo, Program};
-
-/// The function: name of its package, its program and the Function object that the Compositions reference.
-pub const FUNCTION: &str = "function-testplatform";
-/// The provider: name of its image and of its program.
-pub const PROVIDER: &str = "provider-testplatform";
-/// The kubectl plugin: name of its program, which is in no image.
-pub const PLUGIN: &str = "kubectl-testplatform";
-/// The Configuration: name of its package.
-pub const CONFIGURATION: &str = "configuration-testplatform";

@@ -21,6 +21,7 @@ mod image;
 mod kustomization;
 mod kustomize;
 mod layout;
+mod list_entry;
 mod pin;
 mod plan;
 mod problem;

@@ -22,6 +22,7 @@ pub mod bump;
 pub mod check;
 pub mod hub;
 pub mod install;
+pub mod names;
 pub mod oci;
 pub mod offers;
 pub mod registry;
@@ -131,7 +132,7 @@ fn pool_composition() -> Value {
         "spec": {
             "compositeTypeRef": { "apiVersion": claim::API_VERSION, "kind": pool::POOL_KIND },
             "mode": "Pipeline",
-            "pipeline": [{ "step": "testplatform", "functionRef": { "name": build::FUNCTION } }],
+            "pipeline": [{ "step": "testplatform", "functionRef": { "name": names::FUNCTION } }],
         },
     })
 }
@@ -165,7 +166,7 @@ fn space_composition() -> Value {
             "compositeTypeRef": { "apiVersion": space::API_VERSION, "kind": space::SPACE_KIND },
             "writeConnectionSecretsToNamespace": "crossplane-connections",
             "mode": "Pipeline",
-            "pipeline": [{ "step": "testplatform", "functionRef": { "name": build::FUNCTION } }],
+            "pipeline": [{ "step": "testplatform", "functionRef": { "name": names::FUNCTION } }],
         },
     })
 }

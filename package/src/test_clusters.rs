@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 use testplatform_apis::{claim, input, test_cluster, xrd};
 
-use crate::{GeneratedFile, build, install, render_generated};
+use crate::{GeneratedFile, install, names::FUNCTION, render_generated};
 
 /// Name of the Composition.
 pub const COMPOSITION: &str = "testplatform-test-cluster";
@@ -34,7 +34,7 @@ pub fn composition() -> Value {
             "mode": "Pipeline",
             "pipeline": [{
                 "step": "testplatform",
-                "functionRef": { "name": build::FUNCTION },
+                "functionRef": { "name": FUNCTION },
                 "requirements": { "requiredResources": [
                     fetched("environment-config", &settings.environment_config),
                     fetched("pool-catalogue", &settings.pools),
@@ -51,7 +51,7 @@ pub fn count_both(composition: &mut Value) {
         composition["spec"]["compositeTypeRef"]["kind"].as_str().is_some_and(|k| kinds.contains(&k));
     let steps = composition.pointer_mut("/spec/pipeline").and_then(Value::as_array_mut);
     for step in steps.into_iter().flatten().filter(|_| of_clusters) {
-        if step["functionRef"]["name"] == build::FUNCTION {
+        if step["functionRef"]["name"] == FUNCTION {
             step["input"]["apiVersion"] = input::API_VERSION.into();
             step["input"]["kind"] = input::KIND.into();
             step["input"]["bothFlavours"] = true.into();

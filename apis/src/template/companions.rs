@@ -6,8 +6,7 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::claim::AT_LEAST_A_MINUTE;
-use crate::duration::GoDuration;
+use crate::duration::{AT_LEAST_A_MINUTE, GoDuration};
 
 /// Refusal of a node group of no size, or of two.
 pub const COUNT_OR_AUTOSCALE: &str = "a node group has either count or autoscale";

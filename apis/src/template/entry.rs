@@ -6,6 +6,7 @@
 mod bundles;
 mod check;
 mod document;
+mod flaws;
 mod groups;
 mod offer;
 mod read;

@@ -10,11 +10,9 @@ use std::{
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use super::{
-    BuildInfo, CONFIGURATION, FUNCTION, PLUGIN, PROVIDER, Program, images, programs, programs::Workspace,
-    stream,
-};
+use super::{BuildInfo, Program, images, programs, programs::Workspace, stream};
 use crate::{
+    names::{CONFIGURATION, FUNCTION, PLUGIN, PROVIDER},
     oci::{Architecture, Artifact, Digest, Image, archive, digest_of, layout},
     registry::Reference,
 };

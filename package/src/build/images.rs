@@ -4,7 +4,7 @@
 
 use anyhow::Context as _;
 
-use super::{CONFIGURATION, FUNCTION, PROVIDER};
+use crate::names::{CONFIGURATION, FUNCTION, PROVIDER};
 use crate::oci::{
     Annotations, Architecture, Image, XPKG, XPKG_BASE,
     image::Start,

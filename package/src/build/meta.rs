@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CONFIGURATION, FUNCTION};
+use crate::names::{CONFIGURATION, FUNCTION};
 
 /// First core release with the EnvironmentConfig version that the function requires (<https://github.com/crossplane/crossplane/pull/5938>).
 /// The suffix admits release candidates.

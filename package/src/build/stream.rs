@@ -7,8 +7,12 @@ use serde_json::{Value, json};
 
 use testplatform_apis::test_cluster;
 
-use super::{FUNCTION, meta};
-use crate::{oci::Digest, test_clusters, to_yaml};
+use super::meta;
+use crate::{
+    names::{FUNCTION, dependency_name},
+    oci::Digest,
+    test_clusters, to_yaml,
+};
 
 /// The function's package: its metadata, then the CRDs of its inputs. Core never installs these; tools read them.
 ///
@@ -60,22 +64,6 @@ pub fn render_configuration(
     render_stream([&about].into_iter().chain(xrds).chain(&compositions))
 }
 
-/// Core's name for the Function object of an installed dependency: the repository without its registry, as a DNS label.
-pub fn dependency_name(repository: &str) -> String {
-    let path = repository.split_once('/').map_or(repository, |(_, path)| path);
-    let mut name: String = path
-        .chars()
-        .take(63)
-        .filter_map(|char| match char {
-            'a'..='z' | '0'..='9' => Some(char),
-            '.' | '/' | ':' | '-' => Some('-'),
-            _ => None,
-        })
-        .collect();
-    name.truncate(name.trim_end_matches('-').len());
-    name.trim_start_matches('-').to_owned()
-}
-
 fn render_stream<'a>(documents: impl Iterator<Item = &'a Value>) -> anyhow::Result<String> {
     let mut text = String::new();
     for document in documents {
@@ -116,20 +104,12 @@ mod tests {
 
     #[test]
     fn a_package_whose_compositions_do_not_use_the_function_is_refused() {
-        let refused =
-            render_configuration(&[], &[composition("function-x")], "r.example/f", &crate::oci::digest_of(b""));
+        let refused = render_configuration(
+            &[],
+            &[composition("function-x")],
+            "r.example/f",
+            &crate::oci::digest_of(b""),
+        );
         assert!(refused.unwrap_err().to_string().contains("function-testplatform"));
-    }
-
-    #[test]
-    fn names_of_dependencies_follow_core() {
-        for (repository, name) in [
-            ("xpkg.example.org/a/function-b", "a-function-b"),
-            ("localhost:5000/function-b", "function-b"),
-            ("r.example/A_b.c/-d-", "b-c--d"),
-        ] {
-            assert_eq!(dependency_name(repository), name);
-        }
-        assert_eq!(dependency_name(&format!("r.example/{}", "a".repeat(80))).len(), 63);
     }
 }

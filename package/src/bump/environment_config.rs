@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::kustomization::{Kustomization, Section};
+use super::kustomization::Kustomization;
+use super::list_entry::Section;
 use super::rings::Environment;
 use super::text::{self, Splice};
 use super::{COMPONENT, Overlay, Problem, Rendered, Rings, Tree, list_overlays, render_directory};

@@ -2,52 +2,10 @@
 
 use serde_json::Value;
 
+use super::list_entry::{ListEntry, Section};
 use super::pin::is_remote;
 use super::text::{self, Line, Splice, split_lines};
 use super::{Pin, Problem, pin};
-
-/// A list of a kustomization that can contain pins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Section {
-    /// `resources`
-    Resources,
-    /// `components`. A directory of kind Component is valid only here.
-    Components,
-}
-
-impl Section {
-    const ALL: [Self; 2] = [Self::Resources, Self::Components];
-
-    fn key(self) -> &'static str {
-        match self {
-            Self::Resources => "resources",
-            Self::Components => "components",
-        }
-    }
-}
-
-/// One line of such a list.
-#[derive(Clone, Debug)]
-pub struct ListEntry {
-    /// The list.
-    pub section: Section,
-    /// The line, from 1.
-    pub line: usize,
-    /// Value of the entry.
-    pub value: String,
-    /// Whether the file has the value literally: neither quoted nor followed by a comment.
-    pub verbatim: bool,
-    /// Offset of the value in the file.
-    pub value_start: usize,
-    /// Text before the value: indentation, dash, space.
-    dash: String,
-    /// Offset of the line.
-    start: usize,
-    /// Offset after the line.
-    after: usize,
-    /// The line's end.
-    end: String,
-}
 
 /// A kustomization that can be edited line by line.
 #[derive(Clone, Debug)]

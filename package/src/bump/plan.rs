@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::image::Image;
-use super::kustomization::{Kustomization, ListEntry, Section};
+use super::kustomization::Kustomization;
 use super::layout::{self, Scope};
+use super::list_entry::{ListEntry, Section};
 use super::pin::EntryReference;
 use super::text::{Splice, split_lines};
 use super::{Commit, Finding, Overlay, Problem, Rings, Source, Tree, environment_config, shared_pins};

@@ -8,7 +8,7 @@ use super::{
     CheckProblem, constraint,
     stream::{Document, PackageStream},
 };
-use crate::build::stream::dependency_name;
+use crate::names::dependency_name;
 
 /// Kinds that a package may contain.
 const CONFIGURATION: &[&str] = &[

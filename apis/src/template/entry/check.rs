@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::bundles;
+use super::flaws::Flaws;
 use super::groups;
 use super::releases::{self, Needs};
 use super::{Class, ClassDocument, Document, Entry, EntryFlaw, Kit, Made, NetworkField, Parameter, Release};
@@ -17,23 +18,6 @@ use crate::template::descriptor::Underlying;
 use crate::template::kind::{BackendDefinition, NetworkVariables};
 use crate::template::parameter::{Rule, join_path};
 use crate::{collect, duration::GoDuration};
-
-/// Collects errors, each with its path.
-pub(super) struct Flaws<'a>(&'a mut Vec<EntryFlaw>);
-
-impl Flaws<'_> {
-    /// Adds an error, unless one for the same path is known: an unreadable member is not also reported as missing.
-    pub(super) fn add_flaw(&mut self, path: &str, sentence: impl Into<String>) {
-        let path = format!("data.{path}");
-        let within = |flaw: &EntryFlaw| {
-            flaw.path.starts_with(&path)
-                && !flaw.path[path.len()..].starts_with(|c: char| c.is_alphanumeric())
-        };
-        if !self.0.iter().any(within) {
-            self.0.push(EntryFlaw { path, sentence: sentence.into() });
-        }
-    }
-}
 
 /// The entry, if it could be made; it may be used only if nothing is wrong.
 pub(super) fn check_entry(name: &str, document: Document, flaws: &mut Vec<EntryFlaw>) -> Option<Entry> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Document;
-use super::check::Flaws;
+use super::flaws::Flaws;
 use crate::template::Backend;
 use crate::template::companions::{COUNT_OR_AUTOSCALE, MAX_NODE_GROUPS, NodeGroup};
 use crate::template::group;

@@ -1,6 +1,6 @@
 //! The releases of an entry: versions and images that belong together.
 
-use super::check::Flaws;
+use super::flaws::Flaws;
 use super::{Document, Release, ReleaseDocument};
 use crate::template::Backend;
 use crate::template::version::Version;

@@ -12,8 +12,11 @@ use testplatform_apis::{
     template::parameter::join_path,
 };
 
-use super::{lines::Lines, texts::quote_texts};
-use crate::build::FUNCTION;
+use super::{
+    lines::Lines,
+    texts::{quote_texts, resolve_schema},
+};
+use crate::names::FUNCTION;
 
 type FieldProblems = Vec<(String, &'static str)>;
 
@@ -164,12 +167,4 @@ fn walk_schema(by: &Schema<'_>, schema: &Value, value: &Value, path: &str, found
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
-}
-
-/// Resolves a reference, and of an optional schema the schema of its value.
-pub(super) fn resolve_schema<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
-    let some = schema["anyOf"].as_array().and_then(|any| any.iter().find(|one| one["type"] != "null"));
-    let schema = some.unwrap_or(schema);
-    let pointer = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
-    pointer.and_then(|pointer| root.pointer(pointer)).unwrap_or(schema)
 }

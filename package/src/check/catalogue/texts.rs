@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 use testplatform_apis::{catalogue, template::parameter::join_path};
 
-use super::{lines::Lines, strict::resolve_schema};
+use super::lines::Lines;
 
 /// Corrections: path and message of each.
 pub(super) type Unquoted = Vec<(String, String)>;
@@ -79,4 +79,12 @@ fn is_text(schema: &Value) -> bool {
     };
     let chosen = ["enum", "const", "pattern", "format"].iter().any(|rule| !schema[rule].is_null());
     is_string && !chosen && schema["maxLength"] != *DURATION_LENGTH
+}
+
+/// Resolves a reference, and of an optional schema the schema of its value.
+pub(super) fn resolve_schema<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+    let some = schema["anyOf"].as_array().and_then(|any| any.iter().find(|one| one["type"] != "null"));
+    let schema = some.unwrap_or(schema);
+    let pointer = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
+    pointer.and_then(|pointer| root.pointer(pointer)).unwrap_or(schema)
 }

@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt as _, path::Pa
 
 use serde_json::{Value, json};
 use testplatform_package::{
-    build::PLUGIN,
     check,
+    names::PLUGIN,
     oci::{Architecture, Artifact, ImageManifest, archive, digest_of, layer, layout},
 };
 
@@ -261,8 +261,9 @@ fn the_tool_builds_all_packages_twice_alike() {
     let configuration = open("configuration-testplatform");
     let manifest: ImageManifest =
         serde_json::from_slice(configuration.blob(&configuration.root).unwrap()).unwrap();
-    let entries =
-        layer::read_entries(&layer::unpack_layer(configuration.blob(&manifest.layers()[0]).unwrap()).unwrap());
+    let entries = layer::read_entries(
+        &layer::unpack_layer(configuration.blob(&manifest.layers()[0]).unwrap()).unwrap(),
+    );
     let text = String::from_utf8(entries.unwrap().remove(0).bytes).unwrap();
     assert!(text.contains("package: registry.example.org/team/function-testplatform\n"), "{text}");
     assert!(text.contains(&printed["function-testplatform"]), "{text}");

@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, fs};
 
 use serde_json::Value;
 use testplatform_package::{
-    build::{FUNCTION, PROVIDER, images, programs},
+    build::{images, programs},
+    names::{FUNCTION, PROVIDER},
     oci::Image,
 };
 

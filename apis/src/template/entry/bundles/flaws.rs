@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::super::Document;
-use super::super::check::Flaws;
+use super::super::flaws::Flaws;
 use super::{BundleDocument, When, fill_text};
 use crate::bundle::{self, TIMEOUT};
 use crate::duration::GoDuration;
