@@ -7,6 +7,9 @@
 //! files ──files──▶ documents ──input──▶ Input ──pipeline──▶ Rendered ──output──▶ YAML stream
 //! ```
 //!
+//! **Libraries.** `crossplane render` is a program in Go that runs each function in Docker, and knows neither our schemas nor our reasons.
+//! No crate renders a Composition.
+//!
 //! **Invariant:** files are read in `files` and nowhere else; the rest is data in, data out.
 //! **Invariant:** no value of a Secret is ever printed, neither in the output nor in an error.
 

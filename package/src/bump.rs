@@ -3,6 +3,11 @@
 //! Files in as bytes → [`plan()`] → edits → bytes out. Unaffected lines keep every byte, because a file of a GitOps repository is reviewed
 //! as a diff and owned by others. Only [`disk`], [`git`] and [`command`] perform I/O.
 //!
+//! **Libraries.** kustomize is a program in Go that rewrites a file it edits, and fetches remote resources to render it; it serves as a
+//! check with `--render`. yamlpatch edits a value in place, but cannot refuse a list whose other lines could hide a pin, and brings
+//! tree-sitter's C parser. The program `git` has the user's credentials and settings, which git2 and gix have to imitate. JSON patches,
+//! diffs and YAML are those of json-patch, similar and serde-saphyr.
+//!
 //! **Invariant:** an error changes nothing.
 //! **Invariant:** every edited file is parsed again and has the intended content.
 //! **Invariant:** staging and production never change together.

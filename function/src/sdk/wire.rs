@@ -9,6 +9,9 @@
 //! key or a field, the last one counts (protobuf would merge two occurrences of a message; no encoder emits
 //! that). An error carries the path to what is wrong and never the value found there: it ends up in logs and
 //! conditions, and the value may be a secret, or 64 KiB long.
+//!
+//! **Libraries.** prost-types, pbjson-types and prost-wkt-types decode a Struct into a tree of maps first, and that tree was most of the
+//! cost of a call. The generated messages stay prost's; a test compares both decoders on every recorded request.
 
 mod cursor;
 mod de;

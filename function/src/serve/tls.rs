@@ -2,6 +2,9 @@
 //!
 //! Nothing renews Crossplane's certificates on its own, but administrators and cert-manager do, and a
 //! function that has to be restarted for it is a function that is down until somebody notices.
+//!
+//! **Libraries.** tonic's TLS reads its files once. rustls-cert-reloadable-resolver replaces the server's certificate, but not the authority
+//! for clients, which rustls keeps in the `ServerConfig`. So the whole `ServerConfig` is replaced here, which needs no trait of theirs.
 
 use std::{
     fs, io,
