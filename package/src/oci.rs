@@ -7,7 +7,7 @@
 //!
 //! **Invariant:** the same files give the same bytes: times are an argument, entries and keys are sorted, compression is fixed.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt::Write as _};
 
 use anyhow::{Context as _, bail, ensure};
 use oci_spec::image::{ImageIndexBuilder, ImageManifestBuilder, SCHEMA_VERSION, ToDockerV2S2 as _};
@@ -30,13 +30,16 @@ pub const XPKG: &str = "io.crossplane.xpkg";
 /// Value of [`XPKG`] for the layer with `package.yaml`.
 pub const XPKG_BASE: &str = "base";
 
+/// Blobs by digest.
+pub type Blobs = HashMap<Digest, Vec<u8>>;
+
 /// An image or an index of images, with every blob that it references.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
     /// The manifest or index. Its digest is the artifact's.
     pub root: Descriptor,
     /// Blobs by digest. Artifacts of others may be incomplete.
-    pub blobs: HashMap<Digest, Vec<u8>>,
+    pub blobs: Blobs,
 }
 
 impl Artifact {
@@ -52,7 +55,7 @@ impl Artifact {
             bail!("two images for linux/{}; give one for each architecture", twice.architecture);
         }
         let annotations = images.first().context("there is no image")?.annotations.clone();
-        let mut blobs = HashMap::new();
+        let mut blobs = Blobs::new();
         let mut manifests = Vec::new();
         for image in images {
             manifests.push(image.descriptor());
@@ -146,9 +149,12 @@ fn optional(annotations: &Annotations) -> Option<Annotations> {
 
 /// The SHA-256 digest of some bytes.
 pub fn digest_of(bytes: &[u8]) -> Digest {
-    let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut text = "sha256:".to_owned();
+    for byte in Sha256::digest(bytes) {
+        let _ = write!(text, "{byte:02x}");
+    }
     #[expect(clippy::expect_used, reason = "64 hexadecimal digits are a digest")]
-    Digest::try_from(format!("sha256:{hex}")).expect("a digest")
+    Digest::try_from(text).expect("a digest")
 }
 
 /// Parses a SHA-256 digest, the only kind that Crossplane and registries require.

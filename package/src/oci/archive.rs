@@ -1,13 +1,13 @@
 //! Archives in the format of `docker save`. Crossplane's tools call such a file with a package `.xpkg`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Annotations, Artifact, Image, MediaType, XPKG, build_manifest, describe_blob, digest_of,
+    Annotations, Artifact, Blobs, Image, MediaType, XPKG, build_manifest, describe_blob, digest_of,
     layer::{self, LayerEntry},
     to_json,
 };
@@ -61,7 +61,7 @@ pub fn read(bytes: &[u8]) -> anyhow::Result<Artifact> {
     };
     let config = of(&saved.config)?;
     let described: Value = serde_json::from_slice(&config).context("the configuration cannot be read")?;
-    let mut blobs = HashMap::new();
+    let mut blobs = Blobs::new();
     let mut layers = Vec::new();
     for path in &saved.layers {
         let blob = of(path)?;

@@ -1,13 +1,13 @@
 //! One image: layers, configuration, manifest.
 
-use std::{collections::HashMap, fmt};
+use std::fmt;
 
 use anyhow::bail;
 use oci_spec::image::{Arch, Os};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Annotations, Descriptor, Digest, MediaType, Platform, XPKG, build_manifest, describe_blob, digest_of,
+    Annotations, Blobs, Descriptor, MediaType, Platform, XPKG, build_manifest, describe_blob, digest_of,
     layer::Layer, to_json,
 };
 
@@ -167,7 +167,7 @@ impl Image {
     }
 
     /// Adds all of its blobs.
-    pub fn into_blobs(self, blobs: &mut HashMap<Digest, Vec<u8>>) {
+    pub fn into_blobs(self, blobs: &mut Blobs) {
         let layers = self.layers.into_iter().map(|layer| layer.blob);
         for blob in layers.chain([self.config, self.manifest]) {
             blobs.insert(digest_of(&blob), blob);

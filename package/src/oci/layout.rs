@@ -1,7 +1,7 @@
 //! OCI layouts: a directory with an artifact.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
@@ -10,8 +10,8 @@ use anyhow::{Context as _, bail, ensure};
 use serde_json::json;
 
 use super::{
-    Annotations, Artifact, Descriptor, Digest, ImageIndex, ImageManifest, MediaType, archive, build_index,
-    is_index, is_manifest, to_json,
+    Annotations, Artifact, Blobs, Descriptor, Digest, ImageIndex, ImageManifest, MediaType, archive,
+    build_index, is_index, is_manifest, to_json,
 };
 
 /// Annotation with the name of an artifact in a layout.
@@ -94,17 +94,13 @@ fn read(folder: &Path) -> anyhow::Result<Artifact> {
     // The name belongs to the layout, not to the artifact.
     let mut root = root.clone();
     root.set_annotations(None);
-    let mut blobs = HashMap::new();
+    let mut blobs = Blobs::new();
     collect_blobs(&root, &mut blobs, &|digest| fs::read(folder.join(blob_path(digest))).ok());
     Ok(Artifact { root, blobs })
 }
 
 /// Reads all blobs reachable from a descriptor. Missing blobs are omitted; their user reports them by name.
-fn collect_blobs(
-    descriptor: &Descriptor,
-    blobs: &mut HashMap<Digest, Vec<u8>>,
-    fetch: &impl Fn(&Digest) -> Option<Vec<u8>>,
-) {
+fn collect_blobs(descriptor: &Descriptor, blobs: &mut Blobs, fetch: &impl Fn(&Digest) -> Option<Vec<u8>>) {
     if blobs.contains_key(descriptor.digest()) {
         return;
     }
