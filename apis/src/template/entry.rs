@@ -60,7 +60,7 @@ macro_rules! define_made {
                 backend: Backend,
                 document: &Document,
                 releases: &mut Vec<Release>,
-                flaws: &mut check::Flaws<'_>,
+                flaws: &mut flaws::Flaws<'_>,
             ) -> Option<Self> {
                 match backend {
                     $(Backend::$backend => check::check_kit(document, releases, flaws).map(Self::$backend),)*
