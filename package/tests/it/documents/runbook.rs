@@ -35,7 +35,7 @@ const READERS: [&str; 4] = [
 /// The heading of which each section below is what somebody is called for.
 const CALLS: &str = "Alerts";
 /// Enums of words that are no reasons.
-const OTHERS: [(&str, &str); 29] = [
+const OTHERS: [(&str, &str); 30] = [
     ("apis/src/account.rs", "Mode"),
     ("apis/src/byoc.rs", "SecretSyncResult"),
     ("apis/src/cloud.rs", "CredentialPhase"),
@@ -46,7 +46,8 @@ const OTHERS: [(&str, &str); 29] = [
     ("apis/src/pool/platform.rs", "PlatformKind"),
     ("apis/src/pool/schedule.rs", "Day"),
     ("apis/src/pool_status.rs", "PoolPhase"),
-    ("apis/src/template.rs", "Backend"),
+    ("apis/src/template/kind.rs", "Backend"),
+    ("apis/src/template/kind/backend.rs", "Backend"),
     ("apis/src/template/companions.rs", "Architecture"),
     ("apis/src/template/kind/hypershift/machine.rs", "Platform"),
     ("function/plugin/src/claim.rs", "Flavour"),
