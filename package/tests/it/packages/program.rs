@@ -7,7 +7,7 @@ use testplatform_package::{build::programs::Workspace, oci::Architecture};
 use crate::packages::support::{run, stderr, stdout};
 
 /// Most bytes of the program, which every node pulls and every replica maps.
-const MOST: usize = 8_000_000;
+const MOST: usize = 12_000_000;
 
 #[test]
 #[ignore = "whole tier: builds the function for release, which takes minutes"]
