@@ -3,7 +3,6 @@
 pub mod caas;
 pub mod cluster_api;
 pub mod cluster_claim;
-mod cluster_object;
 pub mod cluster_pool;
 mod endpoint;
 pub mod ephemeral_cluster;
@@ -14,6 +13,5 @@ pub mod osac;
 pub mod provider_config;
 mod resource_kind;
 
-pub use cluster_object::ClusterObject;
 pub use endpoint::Endpoint;
 pub use resource_kind::ResourceKind;

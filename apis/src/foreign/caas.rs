@@ -4,7 +4,6 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    ClusterObject,
     meta::{Lenient, Metadata, ObservedCondition, with_status_time},
     object::NameRef,
 };
@@ -25,16 +24,6 @@ pub struct Instance {
     pub spec: Value,
     /// Status.
     pub status: Lenient<Status>,
-}
-
-impl ClusterObject for Instance {
-    fn metadata(&self) -> &Metadata {
-        &self.metadata
-    }
-
-    fn spec(&self) -> &Value {
-        &self.spec
-    }
 }
 
 /// Parts of its `status`.

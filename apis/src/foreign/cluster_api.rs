@@ -3,10 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{
-    ClusterObject,
-    meta::{Lenient, Metadata, ObservedCondition, with_status_time},
-};
+use super::meta::{Lenient, Metadata, ObservedCondition, with_status_time};
 
 /// apiVersion.
 pub const API_VERSION: &str = "cluster.x-k8s.io/v1beta2";
@@ -28,16 +25,6 @@ pub struct Cluster {
     pub spec: Value,
     /// Status.
     pub status: Lenient<ClusterStatus>,
-}
-
-impl ClusterObject for Cluster {
-    fn metadata(&self) -> &Metadata {
-        &self.metadata
-    }
-
-    fn spec(&self) -> &Value {
-        &self.spec
-    }
 }
 
 /// Parts of its `status`. An unreadable part does not affect the others.

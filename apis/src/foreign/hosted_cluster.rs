@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    ClusterObject, Endpoint,
+    Endpoint,
     meta::{Lenient, Metadata, ObservedCondition, lenient_time, with_status_time},
     object::NameRef,
 };
@@ -32,16 +32,6 @@ pub struct HostedCluster {
     pub spec: Value,
     /// Status.
     pub status: Lenient<HostedClusterStatus>,
-}
-
-impl ClusterObject for HostedCluster {
-    fn metadata(&self) -> &Metadata {
-        &self.metadata
-    }
-
-    fn spec(&self) -> &Value {
-        &self.spec
-    }
 }
 
 /// Parts of its `status`. An unreadable part does not affect the others.
@@ -143,9 +133,9 @@ pub mod conditions {
     pub const CLUSTER_NETWORK_CIDR_CONFLICT: &str = "ClusterNetworkCIDRConflict";
     /// Of both: False, if somebody paused it.
     pub const RECONCILIATION_ACTIVE: &str = "ReconciliationActive";
-    /// Of a HostedCluster on its way out: what it ran on is gone.
+    /// The infrastructure of a deleted HostedCluster is gone.
     pub const CLOUD_RESOURCES_DESTROYED: &str = "CloudResourcesDestroyed";
-    /// Of a HostedCluster on its way out: its control plane is gone.
+    /// The control plane of a deleted HostedCluster is gone.
     pub const HOSTED_CLUSTER_DESTROYED: &str = "HostedClusterDestroyed";
     /// Of a NodePool: as many nodes as it should have are available.
     pub const READY: &str = "Ready";

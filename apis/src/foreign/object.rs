@@ -1,5 +1,5 @@
 //! provider-kubernetes `Object`: `kubernetes.crossplane.io/v1alpha2`, cluster-scoped, and `kubernetes.m.crossplane.io/v1alpha1`, in the
-//! namespace of its composite. What is read of them is the same.
+//! namespace of its composite. The part that is read is the same for both.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ pub fn is_owned_by_another(words: &str) -> bool {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "R: Default + Deserialize<'de>"))]
 pub struct Object<R> {
-    /// Of one of the two groups.
+    /// Version of one of the two groups.
     pub api_version: ProviderApiVersion,
     /// `Object`.
     pub kind: ObjectKind,

@@ -4,10 +4,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{
-    ClusterObject,
-    meta::{Lenient, Metadata, ObservedCondition, lenient_time},
-};
+use super::meta::{Lenient, Metadata, ObservedCondition, lenient_time};
 
 /// apiVersion.
 pub const API_VERSION: &str = "osac.openshift.io/v1alpha1";
@@ -28,16 +25,6 @@ pub struct ClusterOrder {
     pub spec: Value,
     /// Status.
     pub status: Lenient<ClusterOrderStatus>,
-}
-
-impl ClusterObject for ClusterOrder {
-    fn metadata(&self) -> &Metadata {
-        &self.metadata
-    }
-
-    fn spec(&self) -> &Value {
-        &self.spec
-    }
 }
 
 /// Parts of its `status`. An unreadable part does not affect the others.

@@ -6,10 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{Backend, CloudCredential, NetworkVariables};
-use crate::{
-    foreign::ClusterObject,
-    template::{companions::Architecture, parameter::Type},
-};
+use crate::template::{companions::Architecture, parameter::Type};
 
 /// Backend-specific part of an entry.
 pub trait BackendDefinition: Clone + Debug + PartialEq + DeserializeOwned {
@@ -17,8 +14,8 @@ pub trait BackendDefinition: Clone + Debug + PartialEq + DeserializeOwned {
     const BACKEND: Backend;
     /// Machine of a class of nodes.
     type Machine: Clone + Debug + PartialEq + DeserializeOwned;
-    /// Object that stands for a cluster on the hub.
-    type Object: ClusterObject;
+    /// Partial view of the object that stands for a cluster on the hub. It has fields `metadata`, and `spec` as a whole.
+    type Object: Clone + Debug + Default + DeserializeOwned;
     /// Target of a parameter's value.
     type Target: Clone + Debug + PartialEq + Eq;
 

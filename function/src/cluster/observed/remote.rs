@@ -4,8 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use testplatform_apis::{
     foreign::{
-        ClusterObject, cluster_claim::ClusterClaim, ephemeral_cluster::EphemeralCluster, meta::Metadata,
-        object::Object,
+        cluster_claim::ClusterClaim, ephemeral_cluster::EphemeralCluster, meta::Metadata, object::Object,
     },
     template::{
         Backend,
@@ -55,7 +54,7 @@ macro_rules! define_remote {
                 match self {
                     Self::EphemeralCluster(remote) => &remote.metadata,
                     Self::ClusterClaim(remote) => &remote.metadata,
-                    $(Self::$backend(remote) => remote.metadata(),)*
+                    $(Self::$backend(remote) => &remote.metadata,)*
                 }
             }
 
@@ -63,7 +62,7 @@ macro_rules! define_remote {
             pub(super) fn template_spec(&self) -> Option<&Value> {
                 match self {
                     Self::EphemeralCluster(_) | Self::ClusterClaim(_) => None,
-                    $(Self::$backend(remote) => Some(remote.spec()),)*
+                    $(Self::$backend(remote) => Some(&remote.spec),)*
                 }
             }
         }
