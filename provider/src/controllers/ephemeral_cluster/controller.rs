@@ -53,7 +53,7 @@ pub enum BuildClusterSource {
 /// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
-    /// What is done.
+    /// Whether EphemeralClusters are fulfilled here.
     pub mode: ControllerMode,
     /// Where.
     pub hub: Hub,
@@ -119,7 +119,7 @@ impl Controller {
         let Options { mode, hub, settings, patience, build_cluster_call, instance, now, .. } = options;
         let (moving, moved) = tokio::sync::mpsc::unbounded_channel();
         let build_clusters = BuildClusterSet::new(moving, options.build_cluster_patience);
-        let caches = Arc::new(Caches::new(hub.clone(), moved, metrics.runtime()));
+        let caches = Arc::new(Caches::new(hub.clone(), moved, metrics.runtime_metrics()));
         let reach: Reach = {
             let build_clusters = Arc::clone(&build_clusters);
             Arc::new(move |name: &str| {
@@ -165,9 +165,7 @@ impl Controller {
     }
 
     async fn wait_until_filled(&self) {
-        // An error means that the writer is dropped, and with it the process ends.
-        let _ = self.caches.ephemeral_clusters.wait_until_ready().await;
-        let _ = self.caches.prow_jobs.wait_until_ready().await;
+        // Two controllers wait for the same caches, and a store of kube wakes only the last one that waits for it.
         while !self.caches.are_filled() {
             sleep(Duration::from_millis(20)).await;
         }
@@ -195,7 +193,7 @@ impl Controller {
     }
 
     fn count(&self, error: &Error) {
-        self.metrics.runtime().failed(error.action, error.reason.as_str());
+        self.metrics.runtime_metrics().failed(error.action, error.reason.as_str());
     }
 }
 
@@ -205,7 +203,7 @@ impl Reconciler for Controller {
     type Plan = Plan;
     type Error = Error;
 
-    fn queue(&self) -> &RequestQueue<String> {
+    fn request_queue(&self) -> &RequestQueue<String> {
         &self.caches.requests
     }
 
@@ -279,7 +277,7 @@ impl Reconciler for OrphanedJobs<'_> {
     type Plan = Option<Plan>;
     type Error = Error;
 
-    fn queue(&self) -> &RequestQueue<String> {
+    fn request_queue(&self) -> &RequestQueue<String> {
         &self.0.caches.orphans
     }
 
