@@ -14,7 +14,7 @@ use testplatform_process::logs::Format;
 #[derive(Debug, Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]
 pub struct Cli {
-    /// What to print; to run if there is nothing.
+    /// Output to print. Without it, the provider runs.
     #[command(subcommand)]
     pub command: Option<Command>,
     #[command(flatten)]
@@ -46,7 +46,7 @@ pub struct RunArgs {
     pub log_format: Format,
 }
 
-/// What can be printed.
+/// Outputs that can be printed.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Print the JSON schema of the configuration.
@@ -80,7 +80,7 @@ pub enum OutputFormat {
     Json,
 }
 
-/// Whose rights, and where.
+/// Account of the rights, and their place.
 #[derive(Debug, Args)]
 pub struct RbacArgs {
     /// Where the rights are needed.

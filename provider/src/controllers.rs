@@ -16,7 +16,7 @@ pub mod template_cluster;
 /// Calls a macro with every controller: its module, and the name and type of its metrics. Startup, metrics and rights are made from this list, and
 /// roles keep its order.
 ///
-/// A module has `is_on`, `create`, `roles` and `rights::GRANTS`. Its metrics implement
+/// A module has `is_on`, `create_controller`, `required_roles` and `rights::GRANTS`. Its metrics implement
 /// [`ControllerMetrics`](testplatform_runtime::metrics::ControllerMetrics).
 macro_rules! for_each_controller {
     ($callback:ident) => {

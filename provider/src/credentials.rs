@@ -13,7 +13,7 @@ use testplatform_runtime::redacted::Redacted;
 
 use crate::credentials::account::Issue;
 
-/// What is published.
+/// Published credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credentials {
     /// A kubeconfig; never empty.

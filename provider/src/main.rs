@@ -179,7 +179,7 @@ async fn lead(
         _ = stop.wait_for(|stop| *stop) => return Ok(()),
     };
     tracing::info!(identity = election.me, "leading");
-    metrics.runtime().lead(true);
+    metrics.runtime_metrics().lead(true);
     let controllers = async {
         // A task for each, on all processors. They end with this one.
         running.into_iter().collect::<JoinSet<()>>().join_all().await;

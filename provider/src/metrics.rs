@@ -1,4 +1,4 @@
-//! What is counted: the metrics of the upstream controller under their names, and our own.
+//! Metrics: those of the upstream controller under their names, and our own.
 
 use std::{fmt, sync::Arc};
 
@@ -71,9 +71,9 @@ macro_rules! define_metrics {
                 let (mut registry, runtime) = (Registry::default(), RuntimeMetrics::default());
                 $(
                     let $name = Arc::new(controllers::$module::metrics::$type::new(runtime.clone()));
-                    $name.register(&mut registry);
+                    $name.register_metrics(&mut registry);
                 )+
-                runtime.register(&mut registry);
+                runtime.register_metrics(&mut registry);
                 runtime.register_undecodable(&mut registry);
                 registry.register(
                     "provider_build",
@@ -96,7 +96,7 @@ macro_rules! define_metrics {
             pub fn encode(&self) -> Result<String, fmt::Error> {
                 let inner = &*self.0;
                 let _gauges = inner.runtime.lock_gauges();
-                $(inner.$name.refresh();)+
+                $(inner.$name.refresh_gauges();)+
                 let mut out = String::new();
                 text::encode(&mut out, &inner.registry)?;
                 Ok(out)
@@ -108,7 +108,7 @@ for_each_controller!(define_metrics);
 
 impl Metrics {
     /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
+    pub fn runtime_metrics(&self) -> &RuntimeMetrics {
         &self.0.runtime
     }
 }
@@ -248,7 +248,7 @@ mod tests {
         let inner = &*metrics.0;
         // A family without a value is not exported.
         inner.jobs.count_one();
-        metrics.runtime().failed("action", "reason");
+        metrics.runtime_metrics().failed("action", "reason");
         inner.claims.count_one();
         inner.clusters.count_one();
         metrics.pools().count_pool_reconcile("annotated");
@@ -283,7 +283,7 @@ mod tests {
         let _seen = (of_clouds(&metrics), of_prerequisites(&metrics));
         metrics.bundles().bundle_took(jiff::SignedDuration::from_secs(7));
         let queue = QueueAge { queue: "", age: Duration::ZERO, length: 0 };
-        metrics.runtime().refresh_loops(&[queue], &[Health::new("")]);
+        metrics.runtime_metrics().refresh_loops(&[queue], &[Health::new("")]);
         inner.runtime.set_undecodable("", 0);
         of_orphans(&metrics);
         metrics.hub().count_hub_reconcile("told");

@@ -19,7 +19,7 @@ macro_rules! define_rights {
             let mut roles = Vec::new();
             $(
                 if controllers::$module::is_on(config) {
-                    roles.extend(controllers::$module::roles(config));
+                    roles.extend(controllers::$module::required_roles(config));
                 }
                 roles.extend(shared_role_after(stringify!($module), config));
             )+
@@ -85,7 +85,7 @@ fn shared_role_after(module: &str, config: &Config) -> Option<Role> {
 pub fn hub(config: &Config, account: &ServiceAccount) -> String {
     let mut roles = controller_roles(config);
     if is_off(config) {
-        roles.extend(ephemeral_cluster::roles(config));
+        roles.extend(ephemeral_cluster::required_roles(config));
     }
     roles.push(Role::within(config.lease_namespace(), "-lease", RbacScope::Lease));
     let head = [

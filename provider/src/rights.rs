@@ -110,6 +110,6 @@ pub struct Grant {
     pub verbs: &'static [&'static str],
     /// Whether mode `proxy` makes these calls too.
     pub proxy: bool,
-    /// What for.
+    /// Purpose of these calls.
     pub why: &'static str,
 }

@@ -35,7 +35,7 @@ macro_rules! define_startup {
             let mut all = Vec::new();
             $(
                 if controllers::$module::is_on(config) {
-                    all.push(controllers::$module::create(config, context, metrics.$metrics())?);
+                    all.push(controllers::$module::create_controller(config, context, metrics.$metrics())?);
                 }
             )+
             all.extend(create_refresh(config, context, metrics));
@@ -52,7 +52,7 @@ fn create_refresh(config: &Config, context: &Context, metrics: &Metrics) -> Opti
         return None;
     }
     let options = refresh::Options { client: context.client.clone(), namespaces };
-    Some(refresh::run(options, metrics.runtime().clone(), context.until_stop()))
+    Some(refresh::run(options, metrics.runtime_metrics().clone(), context.until_stop()))
 }
 
 /// The namespaces in which credentials of clusters are published.

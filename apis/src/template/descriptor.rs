@@ -83,7 +83,7 @@ pub enum ReleaseRule {
     Version,
     /// The image of one, or none: the backend has one of its own.
     OptionalImage,
-    /// Whatever the entry makes of it.
+    /// The entry decides.
     Free,
 }
 

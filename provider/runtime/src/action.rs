@@ -1,4 +1,4 @@
-//! What follows a reconcile.
+//! Next action after a reconcile.
 
 use std::time::Duration;
 

@@ -4,7 +4,7 @@
 //! servers never answer would keep those of all others waiting. It ends with a panic of the reconciler, which an object of a tenant could cause
 //! again after each restart. And it reconciles only what is in a cache, where most controllers cache nothing but keys.
 //!
-//! Reconciles of a controller are polled by one task, together with its watches. What happens between two awaits is seen as a whole.
+//! Reconciles of a controller are polled by one task, together with its watches. So no reconcile sees a state between two awaits of another.
 
 use std::{pin::Pin, time::Duration};
 
@@ -108,22 +108,22 @@ pub async fn reconcile_queued<R: Reconciler>(reconciler: &R, stop: impl Future<O
         tokio::select! {
             () = &mut stop => break,
             Some(()) = running.next() => {}
-            request = reconciler.queue().start_next() => running.push(process(reconciler, request)),
+            request = reconciler.request_queue().start_next() => running.push(process_request(reconciler, request)),
         }
     }
     while running.next().await.is_some() {}
 }
 
 /// Reconciles one request, and schedules the next reconcile.
-async fn process<R: Reconciler>(reconciler: &R, request: Request<R::Key>) {
-    let queue = reconciler.queue();
+async fn process_request<R: Reconciler>(reconciler: &R, request: Request<R::Key>) {
+    let queue = reconciler.request_queue();
     let Request { key, waited, bypass_caches } = request;
     if let Some(waited) = waited.filter(|_| queue.settings().measures_wait) {
         queue.metrics().observe_queue_wait(waited);
     }
     let began = Instant::now();
     let Outcome { action, error } = reconcile(reconciler, &key, bypass_caches).await;
-    let again_in = queue.complete(&key, action, error.is_some(), began.elapsed());
+    let delay = queue.complete_request(&key, action, error.is_some(), began.elapsed());
     let (Some(Error { action, reason, message }), controller) = (error, queue.settings().controller) else {
         return;
     };
@@ -134,12 +134,12 @@ async fn process<R: Reconciler>(reconciler: &R, request: Request<R::Key>) {
             action,
             reason = reason.as_str(),
             message,
-            ?again_in,
+            again_in = ?delay,
             "reconcile repeated"
         );
     } else {
         let reason = reason.as_str();
-        tracing::warn!(controller, ?key, action, reason, error = message, ?again_in, "reconcile failed");
+        tracing::warn!(controller, ?key, action, reason, error = message, again_in = ?delay, "reconcile failed");
     }
 }
 
@@ -154,7 +154,7 @@ pub struct Outcome {
 
 /// Reconciles one key within the time limit of its controller. A panic is an error.
 pub async fn reconcile<R: Reconciler>(reconciler: &R, key: &R::Key, bypass_caches: bool) -> Outcome {
-    let settings = reconciler.queue().settings();
+    let settings = reconciler.request_queue().settings();
     let name = settings.timeout.map_or("reconcile", |(action, _)| action);
     // In a box, because each worker holds one.
     let pass = Box::pin(async {
@@ -162,10 +162,10 @@ pub async fn reconcile<R: Reconciler>(reconciler: &R, key: &R::Key, bypass_cache
         let plan = reconciler.plan(&observed);
         reconciler.execute(key, observed, plan).await
     });
-    let pass = pass.map_err(|error: R::Error| error.during(name));
+    let pass = pass.map_err(|error: R::Error| error.with_action(name));
     let limited = async {
         let Some((_, limit)) = settings.timeout else { return pass.await };
-        timeout(limit, pass).await.unwrap_or_else(|_| Err(no_answer_within(limit).during(name)))
+        timeout(limit, pass).await.unwrap_or_else(|_| Err(no_answer_within(limit).with_action(name)))
     };
     let result = catch_panic(limited).await;
     reconciler.forget_deleted(key);
@@ -175,7 +175,7 @@ pub async fn reconcile<R: Reconciler>(reconciler: &R, key: &R::Key, bypass_cache
             // A pending dependency is no failure, unless it is treated like one.
             let action = reconciler.error_policy(key, &error);
             if error.reason != Reason::NotYet || action == Action::Backoff {
-                reconciler.queue().metrics().failed(error.action, error.reason.as_str());
+                reconciler.request_queue().metrics().failed(error.action, error.reason.as_str());
             }
             Outcome { action, error: Some(error) }
         }
@@ -216,7 +216,7 @@ mod tests {
         type Plan = ();
         type Error = Cause;
 
-        fn queue(&self) -> &RequestQueue<String> {
+        fn request_queue(&self) -> &RequestQueue<String> {
             &self.queue
         }
 
@@ -347,7 +347,7 @@ mod tests {
         let good = [(1200, "good"), (50_200, "good")];
         assert_eq!(begun(&began), [bad[0], good[0], bad[1], good[1], bad[2]]);
         let (mut registry, mut encoded) = (Registry::default(), String::new());
-        probe.queue.metrics().register(&mut registry);
+        probe.queue.metrics().register_metrics(&mut registry);
         text::encode(&mut encoded, &registry).unwrap();
         let line = r#"provider_action_errors_total{action="look",reason="bug"} 3"#;
         assert!(encoded.contains(line), "{encoded}");

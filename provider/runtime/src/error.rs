@@ -127,7 +127,7 @@ impl Cause {
     }
 
     /// Adds the action that failed.
-    pub fn during(self, action: &'static str) -> Error {
+    pub fn with_action(self, action: &'static str) -> Error {
         let Self { reason, message } = self;
         Error { action, reason, message }
     }

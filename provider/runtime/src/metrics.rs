@@ -67,7 +67,7 @@ impl Default for RuntimeMetrics {
 
 impl RuntimeMetrics {
     /// Registers them.
-    pub fn register(&self, registry: &mut Registry) {
+    pub fn register_metrics(&self, registry: &mut Registry) {
         registry.register("provider_action_errors", "Actions and reads that failed", self.failures.clone());
         registry.register_with_unit(
             "provider_queue_wait",
@@ -166,10 +166,10 @@ pub trait ControllerMetrics {
     fn new(runtime: RuntimeMetrics) -> Self;
 
     /// Registers them.
-    fn register(&self, registry: &mut Registry);
+    fn register_metrics(&self, registry: &mut Registry);
 
     /// Sets gauges that are read from the controller when somebody asks.
-    fn refresh(&self) {}
+    fn refresh_gauges(&self) {}
 }
 
 /// Sets a gauge to a count.

@@ -26,7 +26,7 @@ pub trait Reconciler: Send + Sync {
     type Error: ReconcileError + Send;
 
     /// Queue of requests.
-    fn queue(&self) -> &RequestQueue<Self::Key>;
+    fn request_queue(&self) -> &RequestQueue<Self::Key>;
 
     /// Fills caches and queues the requests that an event concerns, until it is dropped. By default somebody else does.
     fn watch(&self) -> impl Future<Output = ()> + Send {
@@ -61,30 +61,30 @@ pub trait Reconciler: Send + Sync {
 
     /// Next action after an error, which is logged and counted by the caller.
     fn error_policy(&self, _key: &Self::Key, error: &Error) -> Action {
-        self.queue().settings().retry.after(error.reason)
+        self.request_queue().settings().retry.after(error.reason)
     }
 }
 
 /// Error of a reconcile, with or without the action that failed.
 pub trait ReconcileError {
     /// The error, which happened during this action unless it knows better.
-    fn during(self, action: &'static str) -> Error;
+    fn with_action(self, action: &'static str) -> Error;
 }
 
 impl ReconcileError for Error {
-    fn during(self, _action: &'static str) -> Error {
+    fn with_action(self, _action: &'static str) -> Error {
         self
     }
 }
 
 impl ReconcileError for Cause {
-    fn during(self, action: &'static str) -> Error {
-        Self::during(self, action)
+    fn with_action(self, action: &'static str) -> Error {
+        Self::with_action(self, action)
     }
 }
 
 impl ReconcileError for kube::Error {
-    fn during(self, action: &'static str) -> Error {
-        Cause::from(self).during(action)
+    fn with_action(self, action: &'static str) -> Error {
+        Cause::from(self).with_action(action)
     }
 }

@@ -17,7 +17,7 @@ pub async fn with_timeout<T>(
         Ok(Err(cause)) => cause,
         Err(_) => no_answer_within(patience),
     };
-    Err(cause.during(action))
+    Err(cause.with_action(action))
 }
 
 /// Cause of a call that took too long.

@@ -70,7 +70,7 @@ impl Health {
         Self { name, state: Mutex::new(WatchState { listed: false, behind, runs: None }) }
     }
 
-    /// What is watched.
+    /// Name of the watched kind.
     pub fn name(&self) -> &'static str {
         self.name
     }

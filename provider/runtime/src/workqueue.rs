@@ -167,7 +167,7 @@ impl<K: Clone + Hash + Ord> RequestQueue<K> {
         Self { settings, metrics: metrics.clone(), state: Mutex::new(state), changed: Notify::new() }
     }
 
-    /// How it hands out its requests.
+    /// Settings of the queue.
     pub const fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -181,7 +181,7 @@ impl<K: Clone + Hash + Ord> RequestQueue<K> {
     pub fn push(&self, key: impl Into<K>) {
         let (key, now) = (key.into(), Instant::now());
         let mut state = self.lock_state();
-        state.schedule(&key, now + self.settings.debounce);
+        state.schedule_request(&key, now + self.settings.debounce);
         if let Some(request) = state.requests.get_mut(&key) {
             request.queued_since.get_or_insert(now);
         }
@@ -216,7 +216,7 @@ impl<K: Clone + Hash + Ord> RequestQueue<K> {
 
     /// Ends a reconcile that took this time, and returns after which time the next one is due. After an error, failures and distrust of caches
     /// stay.
-    pub(crate) fn complete(
+    pub(crate) fn complete_request(
         &self,
         key: &K,
         action: Action,
@@ -225,7 +225,7 @@ impl<K: Clone + Hash + Ord> RequestQueue<K> {
     ) -> Option<Duration> {
         let Settings { retry, .. } = &self.settings;
         let mut state = self.lock_state();
-        let request = state.end(key)?;
+        let request = state.free_worker(key)?;
         request.is_slow = took > SLOW_RECONCILE && !matches!(action, Action::AwaitChange | Action::Forget);
         if matches!(action, Action::BypassCaches | Action::Backoff) {
             request.failures = request.failures.saturating_add(1);
@@ -238,19 +238,19 @@ impl<K: Clone + Hash + Ord> RequestQueue<K> {
             Action::AwaitChange => retry.resyncs.then(|| resync_period(key)),
             Action::RequeueAfter(after) if retry.resyncs => Some(after.min(resync_period(key))),
             Action::RequeueAfter(after) => Some(after),
-            Action::Backoff => Some(backoff(request.failures, retry.backoff)),
+            Action::Backoff => Some(backoff_delay(request.failures, retry.backoff)),
             Action::BypassCaches => {
                 request.bypass_caches = true;
                 Some(match request.failures - 1 {
                     0 => Duration::ZERO,
-                    repeated => backoff(repeated, retry.backoff),
+                    repeated => backoff_delay(repeated, retry.backoff),
                 })
             }
         };
         // An event during the reconcile has its own time, which may be earlier.
         let pushed = request.due.take();
         for at in pushed.into_iter().chain(after.map(|after| Instant::now() + after)) {
-            state.schedule(key, at);
+            state.schedule_request(key, at);
         }
         state.forget_idle(key);
         self.changed.notify_one();
@@ -264,7 +264,7 @@ impl<K: Clone + Hash + Ord> RequestQueue<K> {
 
 impl<K: Clone + Ord> QueueState<K> {
     /// Makes a request due at a time, unless it is due earlier.
-    fn schedule(&mut self, key: &K, at: Instant) {
+    fn schedule_request(&mut self, key: &K, at: Instant) {
         let request = self.requests.entry(key.clone()).or_default();
         if request.due.is_some_and(|due| due <= at) {
             return;
@@ -305,7 +305,7 @@ impl<K: Clone + Ord> QueueState<K> {
     }
 
     /// Frees the worker of a request.
-    fn end(&mut self, key: &K) -> Option<&mut RequestState> {
+    fn free_worker(&mut self, key: &K) -> Option<&mut RequestState> {
         let request = self.requests.get_mut(key).filter(|request| request.is_running)?;
         request.is_running = false;
         self.running[usize::from(request.is_slow)] -= 1;
@@ -321,7 +321,7 @@ impl<K: Clone + Ord> QueueState<K> {
 }
 
 /// Delay after a number of consecutive failures, between the first and the maximum delay.
-fn backoff(failures: u32, (first, most): (Duration, Duration)) -> Duration {
+fn backoff_delay(failures: u32, (first, most): (Duration, Duration)) -> Duration {
     first.saturating_mul(1 << (failures.clamp(1, 16) - 1)).min(most)
 }
 
@@ -343,7 +343,7 @@ mod tests {
     /// Starts and completes a request that is due, and returns when the next one is.
     async fn pass(queue: &RequestQueue<String>, action: Action, is_error: bool) -> Option<Duration> {
         let request = queue.start_next().await;
-        queue.complete(&request.key, action, is_error, Duration::ZERO)
+        queue.complete_request(&request.key, action, is_error, Duration::ZERO)
     }
 
     #[tokio::test(start_paused = true)]
@@ -377,13 +377,13 @@ mod tests {
         assert_eq!((queue.age().age, queue.age().length), (Duration::from_secs(2), 1));
         let request = queue.start_next().await;
         assert_eq!((request.waited, queue.age().length), (Some(Duration::from_secs(2)), 0));
-        queue.complete(&request.key, Action::BypassCaches, false, Duration::ZERO);
+        queue.complete_request(&request.key, Action::BypassCaches, false, Duration::ZERO);
         let request = queue.start_next().await;
         assert_eq!((request.waited, request.bypass_caches), (None, true));
-        queue.complete(&request.key, Action::RequeueAfter(Duration::ZERO), true, Duration::ZERO);
+        queue.complete_request(&request.key, Action::RequeueAfter(Duration::ZERO), true, Duration::ZERO);
         let request = queue.start_next().await;
         assert!(request.bypass_caches, "the reconcile did not succeed");
-        queue.complete(&request.key, Action::RequeueAfter(Duration::ZERO), false, Duration::ZERO);
+        queue.complete_request(&request.key, Action::RequeueAfter(Duration::ZERO), false, Duration::ZERO);
         assert!(!queue.start_next().await.bypass_caches);
     }
 
@@ -398,10 +398,10 @@ mod tests {
         queue.push("a");
         let second = queue.start_next().await.key;
         assert_eq!((first.as_str(), second.as_str(), queue.age().length), ("a", "b", 1));
-        queue.complete(&first, Action::Forget, false, Duration::ZERO);
-        queue.complete(&second, Action::Forget, false, Duration::ZERO);
+        queue.complete_request(&first, Action::Forget, false, Duration::ZERO);
+        queue.complete_request(&second, Action::Forget, false, Duration::ZERO);
         assert_eq!(queue.start_next().await.key, "a");
-        queue.complete(&first, Action::Forget, false, Duration::ZERO);
+        queue.complete_request(&first, Action::Forget, false, Duration::ZERO);
         assert!(queue.lock_state().requests.is_empty(), "nothing is remembered of what does not exist");
     }
 

@@ -41,13 +41,17 @@ pub(crate) fn is_on(config: &Config) -> bool {
 }
 
 /// Creates the controller.
-pub fn create(config: &Config, context: &Context, metrics: Arc<BundleMetrics>) -> anyhow::Result<Running> {
+pub fn create_controller(
+    config: &Config,
+    context: &Context,
+    metrics: Arc<BundleMetrics>,
+) -> anyhow::Result<Running> {
     let options = context.options(config.clusters.clone());
     Ok(controller::run(options, metrics, context.until_stop()))
 }
 
 /// Roles on the hub.
-pub(crate) fn roles(config: &Config) -> Vec<Role> {
+pub(crate) fn required_roles(config: &Config) -> Vec<Role> {
     let namespaces = config.clusters.namespaces();
     namespaces.iter().map(|namespace| Role::within(namespace, "-bundles", RbacScope::Bundles)).collect()
 }

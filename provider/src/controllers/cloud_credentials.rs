@@ -53,7 +53,7 @@ pub(crate) fn is_on(config: &Config) -> bool {
 }
 
 /// Creates the controller.
-pub fn create(
+pub fn create_controller(
     config: &Config,
     context: &Context,
     metrics: Arc<CredentialMetrics>,
@@ -63,7 +63,7 @@ pub fn create(
 }
 
 /// Roles on the hub.
-pub(crate) fn roles(config: &Config) -> Vec<Role> {
+pub(crate) fn required_roles(config: &Config) -> Vec<Role> {
     let namespaces = config.clusters.cloud_namespaces();
     let mut roles: Vec<Role> = namespaces
         .iter()

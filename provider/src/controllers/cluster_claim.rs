@@ -37,7 +37,11 @@ pub(crate) fn is_on(config: &Config) -> bool {
 }
 
 /// Creates the controller.
-pub fn create(config: &Config, context: &Context, metrics: Arc<ClaimMetrics>) -> anyhow::Result<Running> {
+pub fn create_controller(
+    config: &Config,
+    context: &Context,
+    metrics: Arc<ClaimMetrics>,
+) -> anyhow::Result<Running> {
     let options = controller::Options {
         hub: hub::ClaimHub::new(context.client.clone(), &config.cluster_claim.credentials_namespace),
         settings: config.into(),
@@ -49,7 +53,7 @@ pub fn create(config: &Config, context: &Context, metrics: Arc<ClaimMetrics>) ->
 }
 
 /// Roles on the hub.
-pub(crate) fn roles(config: &Config) -> Vec<Role> {
+pub(crate) fn required_roles(config: &Config) -> Vec<Role> {
     let namespace = &config.cluster_claim.credentials_namespace;
     vec![
         Role::anywhere("-clusterclaims", RbacScope::Hive),

@@ -36,13 +36,17 @@ pub(crate) fn is_on(config: &Config) -> bool {
 }
 
 /// Creates the controller.
-pub fn create(config: &Config, context: &Context, metrics: Arc<PoolMetrics>) -> anyhow::Result<Running> {
+pub fn create_controller(
+    config: &Config,
+    context: &Context,
+    metrics: Arc<PoolMetrics>,
+) -> anyhow::Result<Running> {
     let options = context.options(config.cluster_pool.namespaces.clone());
     Ok(controller::run(options, metrics, context.until_stop()))
 }
 
 /// Roles on the hub.
-pub(crate) fn roles(config: &Config) -> Vec<Role> {
+pub(crate) fn required_roles(config: &Config) -> Vec<Role> {
     let namespaces = config.cluster_pool.namespaces.iter();
     let mut roles: Vec<Role> = namespaces
         .map(|namespace| Role::within(namespace, "-clusterpools", RbacScope::ClusterPools))

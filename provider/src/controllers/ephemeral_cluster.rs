@@ -59,7 +59,11 @@ pub(crate) fn is_on(config: &Config) -> bool {
 }
 
 /// Creates the controller.
-pub fn create(config: &Config, context: &Context, metrics: Arc<JobMetrics>) -> anyhow::Result<Running> {
+pub fn create_controller(
+    config: &Config,
+    context: &Context,
+    metrics: Arc<JobMetrics>,
+) -> anyhow::Result<Running> {
     let build_clusters =
         config.build_clusters.directory.clone().context("buildClusters.directory is missing")?;
     let mode = match config.ephemeral_cluster.mode {
@@ -87,7 +91,7 @@ pub fn create(config: &Config, context: &Context, metrics: Arc<JobMetrics>) -> a
 }
 
 /// Roles on the hub.
-pub(crate) fn roles(config: &Config) -> Vec<Role> {
+pub(crate) fn required_roles(config: &Config) -> Vec<Role> {
     let (own, jobs) = (&config.ephemeral_cluster.namespace, &config.prow.namespace);
     vec![
         Role::anywhere("-ephemeralclusters", RbacScope::EphemeralClustersAnywhere),

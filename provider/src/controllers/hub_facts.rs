@@ -36,13 +36,17 @@ pub(crate) fn is_on(config: &Config) -> bool {
 }
 
 /// Creates the controller.
-pub fn create(config: &Config, context: &Context, metrics: Arc<HubMetrics>) -> anyhow::Result<Running> {
+pub fn create_controller(
+    config: &Config,
+    context: &Context,
+    metrics: Arc<HubMetrics>,
+) -> anyhow::Result<Running> {
     let options = context.options(config.hub_facts.clone());
     Ok(controller::run(options, metrics, context.until_stop()))
 }
 
 /// Roles on the hub.
-pub(crate) fn roles(config: &Config) -> Vec<Role> {
+pub(crate) fn required_roles(config: &Config) -> Vec<Role> {
     let facts = &config.hub_facts;
     let mut roles = vec![Role::within(&facts.namespace, "-hub-facts", RbacScope::Facts)];
     for backend in &facts.backends {

@@ -43,13 +43,17 @@ pub(crate) fn is_on(config: &Config) -> bool {
 }
 
 /// Creates the controller.
-pub fn create(config: &Config, context: &Context, metrics: Arc<OrphanMetrics>) -> anyhow::Result<Running> {
+pub fn create_controller(
+    config: &Config,
+    context: &Context,
+    metrics: Arc<OrphanMetrics>,
+) -> anyhow::Result<Running> {
     let options = context.options(config.orphans.clone());
     Ok(controller::run(options, metrics, context.until_stop()))
 }
 
 /// Roles on the hub.
-pub(crate) fn roles(config: &Config) -> Vec<Role> {
+pub(crate) fn required_roles(config: &Config) -> Vec<Role> {
     let mut roles = vec![
         Role::anywhere("-orphans", RbacScope::Orphans),
         Role::within(&config.orphans.namespace, "-orphans", RbacScope::OrphanReport),

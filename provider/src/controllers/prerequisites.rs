@@ -48,7 +48,7 @@ pub(crate) fn is_on(config: &Config) -> bool {
 }
 
 /// Creates the controller.
-pub fn create(
+pub fn create_controller(
     config: &Config,
     context: &Context,
     metrics: Arc<PrerequisiteMetrics>,
@@ -58,7 +58,7 @@ pub fn create(
 }
 
 /// Roles on the hub.
-pub(crate) fn roles(config: &Config) -> Vec<Role> {
+pub(crate) fn required_roles(config: &Config) -> Vec<Role> {
     let configured = rights::configured(config);
     let role = |namespace: &String| Role {
         configured: configured.clone(),

@@ -39,7 +39,7 @@ pub(crate) fn is_on(config: &Config) -> bool {
 }
 
 /// Creates the controller.
-pub fn create(
+pub fn create_controller(
     config: &Config,
     context: &Context,
     metrics: Arc<SecretSyncMetrics>,
@@ -49,7 +49,7 @@ pub fn create(
 }
 
 /// Roles on the hub.
-pub(crate) fn roles(config: &Config) -> Vec<Role> {
+pub(crate) fn required_roles(config: &Config) -> Vec<Role> {
     let role = |flavour: &Carried| {
         let scope = match flavour {
             Carried::Claims => RbacScope::Claims,

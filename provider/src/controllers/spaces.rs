@@ -34,13 +34,17 @@ pub(crate) fn is_on(config: &Config) -> bool {
 }
 
 /// Creates the controller.
-pub fn create(config: &Config, context: &Context, metrics: Arc<SpaceMetrics>) -> anyhow::Result<Running> {
+pub fn create_controller(
+    config: &Config,
+    context: &Context,
+    metrics: Arc<SpaceMetrics>,
+) -> anyhow::Result<Running> {
     let options = context.options(config.spaces.clone());
     Ok(controller::run(options, metrics, context.until_stop()))
 }
 
 /// Roles on the hub.
-pub(crate) fn roles(config: &Config) -> Vec<Role> {
+pub(crate) fn required_roles(config: &Config) -> Vec<Role> {
     let namespace = &config.spaces.credentials_namespace;
     vec![
         Role::anywhere("-spaces", RbacScope::Spaces),

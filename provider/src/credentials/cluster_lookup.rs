@@ -67,7 +67,7 @@ pub(crate) async fn find_with_api(
     if with_timeout(ACTION, patience, ask).await? {
         let message =
             format!("it is not said whether there is such a {}: {}", kind.kind, plain_message(&unsaid));
-        return Err(Cause::new(Reason::NotFound, message).during(ACTION));
+        return Err(Cause::new(Reason::NotFound, message).with_action(ACTION));
     }
     Ok(None)
 }

@@ -1,4 +1,4 @@
-//! What a backend's descriptor answers.
+//! Answers from the descriptor of a backend.
 
 use super::Backend;
 use crate::{

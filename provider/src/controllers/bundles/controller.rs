@@ -96,18 +96,18 @@ impl Reconciler for BundleController {
     type Plan = BundlePlan;
     type Error = Error;
 
-    fn queue(&self) -> &RequestQueue<String> {
+    fn request_queue(&self) -> &RequestQueue<String> {
         &self.queue
     }
 
     async fn watch(&self) {
         let Some((published, watches)) = self.gauge.health.split_first() else { return };
-        let orders = self.namespaces.iter().zip(watches);
-        let orders = orders.map(|(namespace, health)| {
+        let requests = self.namespaces.iter().zip(watches);
+        let requests = requests.map(|(namespace, health)| {
             let client = self.client.clone();
             self.requests.watch(client, namespace, health, &self.queue, |key| self.forget_request(key))
         });
-        tokio::join!(join_all(orders), self.watch_published(published));
+        tokio::join!(join_all(requests), self.watch_published(published));
     }
 
     async fn observe(&self, key: &String, _bypass_caches: bool) -> Result<Option<ObservedBundles>, Error> {
@@ -184,8 +184,12 @@ impl BundleController {
         let gauge = Arc::new(new_gauge(namespaces.len()));
         metrics.attach_bundles(&gauge);
         let vault = CredentialsNamespace::new(client.clone(), &config.credentials_namespace);
-        let teller =
-            EventPublisher { client: client.clone(), patience, instance, metrics: metrics.runtime().clone() };
+        let teller = EventPublisher {
+            client: client.clone(),
+            patience,
+            instance,
+            metrics: metrics.runtime_metrics().clone(),
+        };
         Self {
             client,
             observer: RequestObserver { credentials_namespace: vault, config, request_timeout: patience },
@@ -194,7 +198,7 @@ impl BundleController {
             teller,
             namespaces,
             gauge,
-            queue: RequestQueue::new(SETTINGS, metrics.runtime()),
+            queue: RequestQueue::new(SETTINGS, metrics.runtime_metrics()),
             requests: RequestWatch::new(REQUEST_KEYS),
             secrets: Mutex::default(),
             metrics,
@@ -239,7 +243,7 @@ impl BundleController {
         match self.observer.observe_cluster(namespace, order).await {
             // Even with an unreadable cluster, the finalizer holds the request no longer than the time of its pre-delete bundles.
             Err(Error { action, reason, message }) if is_overdue(map, (self.now)()) => {
-                self.metrics.runtime().failed(action, reason.as_str());
+                self.metrics.runtime_metrics().failed(action, reason.as_str());
                 tracing::warn!(order = key, action, error = message, "let go without a look at its cluster");
                 let why = "the hub does not let the cluster be looked at";
                 Ok(ObservedCluster::without_object(ClusterAccess::Unreachable(why)))
@@ -266,7 +270,7 @@ impl BundleController {
         };
         let Error { action, reason, message } =
             with_timeout("copy_bundles_report", self.patience, write).await.err()?;
-        self.metrics.runtime().failed(action, reason.as_str());
+        self.metrics.runtime_metrics().failed(action, reason.as_str());
         tracing::warn!(
             order = key,
             action,

@@ -81,7 +81,7 @@ impl ControllerMetrics for BundleMetrics {
         Self { runtime, ..Self::default() }
     }
 
-    fn register(&self, registry: &mut Registry) {
+    fn register_metrics(&self, registry: &mut Registry) {
         self.requests.register(
             registry,
             ["bundles_count", "Clusters with bundles, by how those stand"],
@@ -95,7 +95,7 @@ impl ControllerMetrics for BundleMetrics {
         );
     }
 
-    fn refresh(&self) {
+    fn refresh_gauges(&self) {
         let all = BundleState::ALL.map(|at| (at, at.as_str()));
         if let Some(gauge) = self.requests.refresh(all) {
             self.runtime.refresh_loops(&[], &gauge.health);
@@ -105,7 +105,7 @@ impl ControllerMetrics for BundleMetrics {
 
 impl BundleMetrics {
     /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
+    pub fn runtime_metrics(&self) -> &RuntimeMetrics {
         &self.runtime
     }
 

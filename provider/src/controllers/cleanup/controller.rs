@@ -121,7 +121,7 @@ impl Reconciler for CleanupController {
     type Plan = CleanupPlan;
     type Error = Cause;
 
-    fn queue(&self) -> &RequestQueue<String> {
+    fn request_queue(&self) -> &RequestQueue<String> {
         &self.queue
     }
 
@@ -174,7 +174,7 @@ impl CleanupController {
     fn new(Options { client, config, instance, now, .. }: Options, metrics: Arc<CleanupMetrics>) -> Self {
         let health = Arc::new(watch_health(&config.flavours));
         metrics.attach_cleanups(&health);
-        let queue = Arc::new(RequestQueue::new(SETTINGS, metrics.runtime()));
+        let queue = Arc::new(RequestQueue::new(SETTINGS, metrics.runtime_metrics()));
         Self {
             runs: Runs::new(client.clone(), Arc::clone(&queue)),
             client,
@@ -242,7 +242,7 @@ impl CleanupController {
     ) -> Result<Option<Duration>, Cause> {
         self.runs.watch_runs(key, if step.follow { &claim.runs } else { &[] });
         if fates.contains(&Fate::Forbidden) {
-            self.metrics.runtime().failed("read_owner", Reason::Forbidden.as_str());
+            self.metrics.runtime_metrics().failed("read_owner", Reason::Forbidden.as_str());
         }
         let api = claims_api(&self.client, *flavour, Some(&identity.namespace));
         let mut version = identity.version.clone();

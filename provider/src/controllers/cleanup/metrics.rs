@@ -51,7 +51,7 @@ impl ControllerMetrics for CleanupMetrics {
         Self { runtime, ..Self::default() }
     }
 
-    fn register(&self, registry: &mut Registry) {
+    fn register_metrics(&self, registry: &mut Registry) {
         registry.register(
             "cleanup_teardowns",
             "Teardowns that were decided because nobody needs the cluster any more",
@@ -59,7 +59,7 @@ impl ControllerMetrics for CleanupMetrics {
         );
     }
 
-    fn refresh(&self) {
+    fn refresh_gauges(&self) {
         let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         if let Some(watches) = source {
             self.runtime.refresh_loops(&[], &watches);
@@ -69,7 +69,7 @@ impl ControllerMetrics for CleanupMetrics {
 
 impl CleanupMetrics {
     /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
+    pub fn runtime_metrics(&self) -> &RuntimeMetrics {
         &self.runtime
     }
 

@@ -29,7 +29,7 @@ pub struct Claim {
 /// A run of Tekton, by which a claim is owned.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Run {
-    /// What it is.
+    /// Its kind.
     pub kind: RunKind,
     /// Its namespace, which is the claim's.
     pub namespace: String,

@@ -92,7 +92,7 @@ impl Reconciler for CloudController {
     type Plan = CredentialStep;
     type Error = Error;
 
-    fn queue(&self) -> &RequestQueue<String> {
+    fn request_queue(&self) -> &RequestQueue<String> {
         &self.queue
     }
 
@@ -163,9 +163,9 @@ impl CloudController {
         let Options { client, request_timeout: patience, instance, .. } = options.clone();
         Self {
             options,
-            teller: EventPublisher { client, patience, instance, metrics: metrics.runtime().clone() },
+            teller: EventPublisher { client, patience, instance, metrics: metrics.runtime_metrics().clone() },
             gauge,
-            queue: RequestQueue::new(SETTINGS, metrics.runtime()),
+            queue: RequestQueue::new(SETTINGS, metrics.runtime_metrics()),
             known: Mutex::default(),
             written: Mutex::default(),
             metrics,
@@ -222,7 +222,7 @@ impl CloudController {
     }
 
     fn record_failure(&self, key: &str, Error { action, reason, message }: &Error) {
-        self.metrics.runtime().failed(action, reason.as_str());
+        self.metrics.runtime_metrics().failed(action, reason.as_str());
         tracing::warn!(order = key, action, error = message, "a credential could not be looked after");
     }
 

@@ -101,7 +101,7 @@ impl ControllerMetrics for CredentialMetrics {
         Self { runtime, ..Self::default() }
     }
 
-    fn register(&self, registry: &mut Registry) {
+    fn register_metrics(&self, registry: &mut Registry) {
         self.requests.register(
             registry,
             [
@@ -112,7 +112,7 @@ impl ControllerMetrics for CredentialMetrics {
         );
     }
 
-    fn refresh(&self) {
+    fn refresh_gauges(&self) {
         if let Some(gauge) = self.requests.refresh(CredentialPhase::ALL.map(|state| (state, word(state)))) {
             self.runtime.refresh_loops(&[], &gauge.health);
         }
@@ -121,7 +121,7 @@ impl ControllerMetrics for CredentialMetrics {
 
 impl CredentialMetrics {
     /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
+    pub fn runtime_metrics(&self) -> &RuntimeMetrics {
         &self.runtime
     }
 

@@ -115,7 +115,8 @@ async fn is_absent<K: Resource<DynamicType = ()> + Clone + DeserializeOwned + st
 impl ClaimController {
     fn new(options: Options, metrics: Arc<ClaimMetrics>) -> Self {
         let Options { hub, settings, patience, instance, now } = options;
-        let caches = Arc::new(ClaimCaches::new(hub.credentials_namespace().namespace(), metrics.runtime()));
+        let caches =
+            Arc::new(ClaimCaches::new(hub.credentials_namespace().namespace(), metrics.runtime_metrics()));
         metrics.attach_claims(&caches);
         let callers = GuestLimiter::default();
         let executor = ClaimExecutor { hub: hub.clone(), instance, patience, callers: callers.clone(), now };
@@ -130,7 +131,7 @@ impl ClaimController {
         if let Some(notes) = notes
             && let Err(unsaid) = self.executor.write_annotations(claim, &notes).await
         {
-            self.metrics.runtime().failed(unsaid.action, unsaid.reason.as_str());
+            self.metrics.runtime_metrics().failed(unsaid.action, unsaid.reason.as_str());
         }
         error
     }
@@ -142,7 +143,7 @@ impl Reconciler for ClaimController {
     type Plan = ClaimPlan;
     type Error = Error;
 
-    fn queue(&self) -> &RequestQueue<String> {
+    fn request_queue(&self) -> &RequestQueue<String> {
         &self.observer.caches.queue
     }
 
@@ -181,7 +182,7 @@ impl Reconciler for ClaimController {
             Err(failure) => return Err(self.report(&claim, failure).await),
         };
         for error in forgone {
-            self.metrics.runtime().failed(error.action, error.reason.as_str());
+            self.metrics.runtime_metrics().failed(error.action, error.reason.as_str());
             let (namespace, clusterclaim) = (claim.namespace(), claim.name());
             tracing::warn!(namespace, clusterclaim, %error, "left out");
         }

@@ -62,7 +62,7 @@ pub struct Status {
     /// URL of the console.
     #[serde(rename = "webConsoleURL")]
     pub console_url: String,
-    /// What it does: `Running`, `Hibernating`, or the step on the way from one to the other.
+    /// Power state: `Running`, `Hibernating`, or a step between them.
     pub power_state: String,
     /// The version that was installed.
     pub install_version: String,

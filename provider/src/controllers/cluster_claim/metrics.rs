@@ -36,11 +36,11 @@ impl ControllerMetrics for ClaimMetrics {
         Self { runtime, ..Self::default() }
     }
 
-    fn register(&self, registry: &mut Registry) {
+    fn register_metrics(&self, registry: &mut Registry) {
         registry.register("clusterclaim_count", "ClusterClaims that are served here", self.count.clone());
     }
 
-    fn refresh(&self) {
+    fn refresh_gauges(&self) {
         let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         let Some(caches) = source else { return };
         let claims = caches.claims.state();
@@ -59,7 +59,7 @@ impl ControllerMetrics for ClaimMetrics {
 
 impl ClaimMetrics {
     /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
+    pub fn runtime_metrics(&self) -> &RuntimeMetrics {
         &self.runtime
     }
 

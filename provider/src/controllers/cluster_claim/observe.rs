@@ -37,7 +37,7 @@ pub struct ClaimObserver {
     pub hub: ClaimHub,
     /// Cached objects.
     pub caches: Arc<ClaimCaches>,
-    /// What administrators decided.
+    /// Decisions of the administrators.
     pub settings: ClaimSettings,
     /// How long one call may take.
     pub patience: Duration,

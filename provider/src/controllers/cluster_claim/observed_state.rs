@@ -8,10 +8,10 @@ use super::object::{ClusterDeployment, ClusterPool};
 pub use crate::credentials::publish::CredentialsSource;
 use crate::{config::Config, credentials::Published};
 
-/// What was observed.
+/// Observed state.
 #[derive(Clone, Debug)]
 pub struct ClaimState {
-    /// What administrators decided.
+    /// Decisions of the administrators.
     pub settings: ClaimSettings,
     /// The pool that the claim names, in the claim's namespace. May be older than what is.
     pub pool: Option<Arc<ClusterPool>>,

@@ -13,7 +13,7 @@ const MOST: usize = 512;
 /// Hive's reason where it knows no more than the log: its sentence quotes it.
 const UNKNOWN: &str = "UnknownError";
 
-/// What was observed. Anything in it may be older than what is.
+/// Observed state. Every part of it may be out of date.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PoolClusters {
     /// The pool's clusters, claimed and unclaimed, and those that are being destroyed.

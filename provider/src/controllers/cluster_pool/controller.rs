@@ -66,7 +66,7 @@ impl PoolController {
     fn new(options: Options, metrics: Arc<PoolMetrics>) -> Self {
         let gauge = Arc::new(PoolGauge::default());
         metrics.attach_pools(&gauge);
-        Self { options, queue: RequestQueue::new(SETTINGS, metrics.runtime()), gauge, metrics }
+        Self { options, queue: RequestQueue::new(SETTINGS, metrics.runtime_metrics()), gauge, metrics }
     }
 
     async fn watch_pools(&self) {
@@ -100,7 +100,7 @@ impl Reconciler for PoolController {
     type Plan = Option<PoolPlan>;
     type Error = kube::Error;
 
-    fn queue(&self) -> &RequestQueue<Key> {
+    fn request_queue(&self) -> &RequestQueue<Key> {
         &self.queue
     }
 
@@ -173,9 +173,9 @@ mod tests {
 
     fn encode_metrics(metrics: &PoolMetrics) -> String {
         let (mut registry, mut text) = (Registry::default(), String::new());
-        metrics.register(&mut registry);
-        metrics.runtime().register(&mut registry);
-        metrics.refresh();
+        metrics.register_metrics(&mut registry);
+        metrics.runtime_metrics().register_metrics(&mut registry);
+        metrics.refresh_gauges();
         prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
         text
     }

@@ -50,7 +50,7 @@ impl ControllerMetrics for PoolMetrics {
         Self { runtime, ..Self::default() }
     }
 
-    fn register(&self, registry: &mut Registry) {
+    fn register_metrics(&self, registry: &mut Registry) {
         registry.register(
             "clusterpool_count",
             "ClusterPools from Git, by what they are at",
@@ -69,7 +69,7 @@ impl ControllerMetrics for PoolMetrics {
         );
     }
 
-    fn refresh(&self) {
+    fn refresh_gauges(&self) {
         let Some(gauge) = self.source() else { return };
         let pools = gauge.snapshot();
         for at in PoolState::ALL {
@@ -88,7 +88,7 @@ impl ControllerMetrics for PoolMetrics {
 
 impl PoolMetrics {
     /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
+    pub fn runtime_metrics(&self) -> &RuntimeMetrics {
         &self.runtime
     }
 

@@ -22,7 +22,7 @@ use super::{
 /// Least time between two writes of a status, unless users wait for the second one.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Times of the last status writes, by name of the EphemeralCluster. What is lost with the process is at most one pause.
+/// Times of the last status writes, by name of the EphemeralCluster. A restart of the process loses at most one pause.
 #[derive(Default)]
 pub struct StatusWrites(Mutex<HashMap<String, Instant>>);
 

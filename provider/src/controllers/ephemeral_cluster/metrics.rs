@@ -92,7 +92,7 @@ impl ControllerMetrics for JobMetrics {
         Self { runtime, ..Self::default() }
     }
 
-    fn register(&self, registry: &mut Registry) {
+    fn register_metrics(&self, registry: &mut Registry) {
         registry.register("ephemeralcluster_count", "EphemeralClusters that there are", self.count.clone());
         for (name, help, metric) in [
             ("ephemeralcluster_provisioning_duration", "From creation to Ready", &self.provisioning),
@@ -111,7 +111,7 @@ impl ControllerMetrics for JobMetrics {
         );
     }
 
-    fn refresh(&self) {
+    fn refresh_gauges(&self) {
         let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (Some(caches), Some(build_clusters)) = (source.0.upgrade(), source.1.upgrade()) else { return };
         let objects = caches.ephemeral_clusters.state();
@@ -148,7 +148,7 @@ impl ControllerMetrics for JobMetrics {
 
 impl JobMetrics {
     /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
+    pub fn runtime_metrics(&self) -> &RuntimeMetrics {
         &self.runtime
     }
 

@@ -38,7 +38,7 @@ pub struct Observer {
     pub caches: Arc<Caches>,
     /// The build clusters.
     pub build_clusters: Arc<BuildClusterSet>,
-    /// What administrators decided.
+    /// Decisions of the administrators.
     pub settings: Arc<Settings>,
     /// Makes drafts; none where nothing is ever made.
     pub draft: Option<MakeDraft>,

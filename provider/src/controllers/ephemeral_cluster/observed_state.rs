@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::{prow_job::ProwJob, settings::Settings};
 use crate::{build_clusters::JobSite, credentials::Published};
 
-/// What was observed. Anything in it may be older than what is.
+/// Observed state. Every part of it may be out of date.
 #[derive(Clone, Debug)]
 pub struct ObservedState {
-    /// What administrators decided.
+    /// Decisions of the administrators.
     pub settings: Arc<Settings>,
     /// The ProwJobs that carry the EphemeralCluster's name in their label, have the name that ours would have,
     /// or are named by its status.
@@ -53,6 +53,6 @@ pub struct JobRefusal {
 pub struct Job {
     /// The job.
     pub prow_job: ProwJob,
-    /// What was found.
+    /// Place of the job, as far as it was found.
     pub site: JobSite,
 }

@@ -44,7 +44,7 @@ pub fn run(options: Options, metrics: Arc<HubMetrics>, stop: Running) -> Running
         // Facts that cannot be read count as old as this process, until they are known.
         metrics.set_facts_written_at((options.now)());
         // Nothing is watched: the hub is observed at an interval.
-        let queue = RequestQueue::new(SETTINGS, metrics.runtime());
+        let queue = RequestQueue::new(SETTINGS, metrics.runtime_metrics());
         queue.push(());
         controller::run(&HubController { options, queue, metrics }, stop).await;
     })
@@ -57,7 +57,7 @@ impl Reconciler for HubController {
     type Plan = FactsPlan;
     type Error = kube::Error;
 
-    fn queue(&self) -> &RequestQueue<()> {
+    fn request_queue(&self) -> &RequestQueue<()> {
         &self.queue
     }
 

@@ -42,7 +42,7 @@ impl ControllerMetrics for HubMetrics {
         Self { runtime, ..Self::default() }
     }
 
-    fn register(&self, registry: &mut Registry) {
+    fn register_metrics(&self, registry: &mut Registry) {
         registry.register("hub_clusters", "Clusters on this hub, by backend", self.clusters.clone());
         registry.register(
             "hub_clusters_provisioning",
@@ -62,7 +62,7 @@ impl ControllerMetrics for HubMetrics {
 
 impl HubMetrics {
     /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
+    pub fn runtime_metrics(&self) -> &RuntimeMetrics {
         &self.runtime
     }
 

@@ -85,7 +85,7 @@ impl Reconciler for OrphanController {
     type Plan = OrphanPlan;
     type Error = Cause;
 
-    fn queue(&self) -> &RequestQueue<()> {
+    fn request_queue(&self) -> &RequestQueue<()> {
         &self.queue
     }
 
@@ -123,7 +123,7 @@ impl Reconciler for OrphanController {
         let now = (self.options.now)();
         Self::log_changes(&before, &planned);
         for hub in planned.hubs.iter().filter(|hub| hub.error.is_some() && konflux.is_ok()) {
-            self.metrics.runtime().failed("list_hub", "incomplete");
+            self.metrics.runtime_metrics().failed("list_hub", "incomplete");
             tracing::warn!(hub = hub.hub, error = hub.error, "hub not listed completely; nothing is decided");
         }
         // At once: each moment that passes may give an orphan an owner.
@@ -154,7 +154,7 @@ impl OrphanController {
             hubs: HubClients::new(options.client.clone(), options.trust),
             settings,
             poll: Duration::try_from(config.poll.as_signed()).unwrap_or(LISTING_TIMEOUT),
-            queue: RequestQueue::new(SETTINGS, metrics.runtime()),
+            queue: RequestQueue::new(SETTINGS, metrics.runtime_metrics()),
             options,
             records: Mutex::default(),
             metrics,
@@ -311,7 +311,7 @@ impl OrphanController {
     }
 
     fn warn(&self, error: &Error, event: &str) {
-        self.metrics.runtime().failed(error.action, error.reason.as_str());
+        self.metrics.runtime_metrics().failed(error.action, error.reason.as_str());
         tracing::warn!(action = error.action, error = error.message, "{event}");
     }
 }

@@ -71,7 +71,7 @@ impl ControllerMetrics for OrphanMetrics {
         Self { runtime, ..Self::default() }
     }
 
-    fn register(&self, registry: &mut Registry) {
+    fn register_metrics(&self, registry: &mut Registry) {
         registry.register(
             "testplatform_orphans",
             "Remote objects that no composite has owned for the grace period",
@@ -98,7 +98,7 @@ impl ControllerMetrics for OrphanMetrics {
 
 impl OrphanMetrics {
     /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
+    pub fn runtime_metrics(&self) -> &RuntimeMetrics {
         &self.runtime
     }
 

@@ -84,7 +84,7 @@ impl Reconciler for PrerequisiteController {
     type Plan = PrerequisitePlan;
     type Error = Error;
 
-    fn queue(&self) -> &RequestQueue<String> {
+    fn request_queue(&self) -> &RequestQueue<String> {
         &self.queue
     }
 
@@ -165,8 +165,12 @@ impl PrerequisiteController {
         let Options { client, config, request_timeout: patience, instance, now, .. } = options;
         let gauge = Arc::new(new_gauge(config.prerequisite_namespaces().len()));
         metrics.attach_prerequisites(&gauge);
-        let teller =
-            EventPublisher { client: client.clone(), patience, instance, metrics: metrics.runtime().clone() };
+        let teller = EventPublisher {
+            client: client.clone(),
+            patience,
+            instance,
+            metrics: metrics.runtime_metrics().clone(),
+        };
         Self {
             client,
             allowed: config.prerequisites.allowed(),
@@ -175,7 +179,7 @@ impl PrerequisiteController {
             now,
             teller,
             gauge,
-            queue: RequestQueue::new(SETTINGS, metrics.runtime()),
+            queue: RequestQueue::new(SETTINGS, metrics.runtime_metrics()),
             requests: RequestWatch::new(MARKS),
             metrics,
         }
@@ -252,7 +256,7 @@ impl PrerequisiteController {
         let ApplyError { reason, message, .. } = &stop.why;
         let kind =
             if stop.why.has_reason(ApplyErrorReason::NotReady) { Reason::NotYet } else { Reason::Refused };
-        self.metrics.runtime().failed("keep_prerequisites", kind.as_str());
+        self.metrics.runtime_metrics().failed("keep_prerequisites", kind.as_str());
         tracing::warn!(order = key, object = stop.object, reason, message, "not kept as it was");
     }
 

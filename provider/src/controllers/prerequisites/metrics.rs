@@ -64,7 +64,7 @@ impl ControllerMetrics for PrerequisiteMetrics {
         Self { runtime, ..Self::default() }
     }
 
-    fn register(&self, registry: &mut Registry) {
+    fn register_metrics(&self, registry: &mut Registry) {
         self.requests.register(
             registry,
             ["prerequisites_count", "Clusters with prerequisites, by how those stand"],
@@ -72,7 +72,7 @@ impl ControllerMetrics for PrerequisiteMetrics {
         );
     }
 
-    fn refresh(&self) {
+    fn refresh_gauges(&self) {
         let all = PrerequisiteState::ALL.map(|at| (at, at.as_str()));
         if let Some(gauge) = self.requests.refresh(all) {
             self.runtime.refresh_loops(&[], &gauge.health);
@@ -82,7 +82,7 @@ impl ControllerMetrics for PrerequisiteMetrics {
 
 impl PrerequisiteMetrics {
     /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
+    pub fn runtime_metrics(&self) -> &RuntimeMetrics {
         &self.runtime
     }
 

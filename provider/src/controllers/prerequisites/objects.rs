@@ -25,7 +25,7 @@ pub struct RequestOwner {
 
 /// The hub. A manifest identifies an object; a call may be repeated, and may have succeeded although it failed.
 pub trait HubObjects {
-    /// What is there.
+    /// Reads an object, if it exists.
     fn find(&self, object: &Value) -> impl Future<Output = Result<Option<Value>, ApplyError>> + Send;
 
     /// Makes an object that is not there.
@@ -111,7 +111,7 @@ impl RequestOwner {
 pub struct RequestObjects<'a, H> {
     /// Where.
     pub hub: &'a H,
-    /// Whose it is.
+    /// Owner of the request.
     pub owner: &'a RequestOwner,
 }
 

@@ -122,7 +122,7 @@ impl Reconciler for SecretSyncController {
     type Plan = Option<SyncPlan>;
     type Error = Cause;
 
-    fn queue(&self) -> &RequestQueue<String> {
+    fn request_queue(&self) -> &RequestQueue<String> {
         &self.queue
     }
 
@@ -202,7 +202,7 @@ impl SecretSyncController {
             poll,
             flavours,
             gauge,
-            queue: RequestQueue::new(SETTINGS, metrics.runtime()),
+            queue: RequestQueue::new(SETTINGS, metrics.runtime_metrics()),
             requests: Mutex::default(),
             written: Mutex::default(),
             shut: Mutex::default(),

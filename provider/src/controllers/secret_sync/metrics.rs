@@ -75,7 +75,7 @@ impl ControllerMetrics for SecretSyncMetrics {
         Self { runtime, ..Self::default() }
     }
 
-    fn register(&self, registry: &mut Registry) {
+    fn register_metrics(&self, registry: &mut Registry) {
         registry.register(
             "carry_count",
             "Claims that bring their own credentials, by how those stand",
@@ -104,7 +104,7 @@ impl ControllerMetrics for SecretSyncMetrics {
         );
     }
 
-    fn refresh(&self) {
+    fn refresh_gauges(&self) {
         let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         let Some(gauge) = source else { return };
         for at in SecretSyncState::ALL {
@@ -116,7 +116,7 @@ impl ControllerMetrics for SecretSyncMetrics {
 
 impl SecretSyncMetrics {
     /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
+    pub fn runtime_metrics(&self) -> &RuntimeMetrics {
         &self.runtime
     }
 

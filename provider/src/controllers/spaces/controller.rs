@@ -105,7 +105,7 @@ impl Reconciler for SpaceController {
     type Plan = SpaceStep;
     type Error = Cause;
 
-    fn queue(&self) -> &RequestQueue<String> {
+    fn request_queue(&self) -> &RequestQueue<String> {
         &self.queue
     }
 
@@ -194,7 +194,8 @@ impl SpaceController {
         let gauge = Arc::new(new_gauge());
         metrics.attach_spaces(&gauge);
         let vault = CredentialsNamespace::new(client, &config.credentials_namespace);
-        let (queue, callers) = (RequestQueue::new(SETTINGS, metrics.runtime()), GuestLimiter::default());
+        let (queue, callers) =
+            (RequestQueue::new(SETTINGS, metrics.runtime_metrics()), GuestLimiter::default());
         Self { vault, config, now, queue, gauge, metrics, callers }
     }
 

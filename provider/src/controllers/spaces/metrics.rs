@@ -31,12 +31,12 @@ impl ControllerMetrics for SpaceMetrics {
         Self { runtime, ..Self::default() }
     }
 
-    fn register(&self, registry: &mut Registry) {
+    fn register_metrics(&self, registry: &mut Registry) {
         registry.register("space_count", "Spaces, by how their credentials stand", self.count.clone());
         registry.register("space_tokens", "Tokens that were made for spaces", self.tokens.clone());
     }
 
-    fn refresh(&self) {
+    fn refresh_gauges(&self) {
         let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         let Some(gauge) = source else { return };
         for at in SpaceState::ALL {
@@ -48,7 +48,7 @@ impl ControllerMetrics for SpaceMetrics {
 
 impl SpaceMetrics {
     /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
+    pub fn runtime_metrics(&self) -> &RuntimeMetrics {
         &self.runtime
     }
 

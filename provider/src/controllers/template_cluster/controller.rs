@@ -130,7 +130,7 @@ impl ClusterController {
         let settings = ClusterSettings::from(&config);
         let vault = CredentialsNamespace::new(client, &settings.credentials_namespace);
         let (served, namespace) = (of.clone(), vault.namespace());
-        let caches = ClusterCaches::new(kind, resource.clone(), served, namespace, metrics.runtime());
+        let caches = ClusterCaches::new(kind, resource.clone(), served, namespace, metrics.runtime_metrics());
         let caches = Arc::new(caches);
         metrics.attach_clusters(&caches);
         let callers = GuestLimiter::default();
@@ -154,7 +154,7 @@ impl ClusterController {
         if let Some(notes) = notes
             && let Err(unsaid) = self.executor.write_annotations(object, &notes).await
         {
-            self.metrics.runtime().failed(unsaid.action, unsaid.reason.as_str());
+            self.metrics.runtime_metrics().failed(unsaid.action, unsaid.reason.as_str());
         }
         error
     }
@@ -175,7 +175,7 @@ impl Reconciler for ClusterController {
     type Plan = Option<ClusterPlan>;
     type Error = Error;
 
-    fn queue(&self) -> &RequestQueue<String> {
+    fn request_queue(&self) -> &RequestQueue<String> {
         &self.observer.caches.queue
     }
 
@@ -224,7 +224,7 @@ impl Reconciler for ClusterController {
             Err(failure) => return Err(self.report(&object, failure).await),
         };
         for error in forgone {
-            self.metrics.runtime().failed(error.action, error.reason.as_str());
+            self.metrics.runtime_metrics().failed(error.action, error.reason.as_str());
             let (namespace, cluster) = (object.namespace(), object.name());
             tracing::warn!(namespace, cluster, %error, "left out");
         }

@@ -32,7 +32,7 @@ impl ControllerMetrics for ClusterMetrics {
         Self { runtime, ..Self::default() }
     }
 
-    fn register(&self, registry: &mut Registry) {
+    fn register_metrics(&self, registry: &mut Registry) {
         registry.register(
             "cluster_count",
             "Clusters of claims with template that are served here",
@@ -40,7 +40,7 @@ impl ControllerMetrics for ClusterMetrics {
         );
     }
 
-    fn refresh(&self) {
+    fn refresh_gauges(&self) {
         let sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let sources: Vec<Arc<ClusterCaches>> = sources.iter().filter_map(Weak::upgrade).collect();
         if !sources.is_empty() {
@@ -62,7 +62,7 @@ impl ControllerMetrics for ClusterMetrics {
 
 impl ClusterMetrics {
     /// Metrics that every controller shares.
-    pub fn runtime(&self) -> &RuntimeMetrics {
+    pub fn runtime_metrics(&self) -> &RuntimeMetrics {
         &self.runtime
     }
 

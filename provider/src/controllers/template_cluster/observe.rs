@@ -39,7 +39,7 @@ pub(super) struct ClusterObserver {
     pub vault: CredentialsNamespace,
     /// Cached objects.
     pub caches: Arc<ClusterCaches>,
-    /// What administrators decided.
+    /// Decisions of the administrators.
     pub settings: ClusterSettings,
     /// How long one call may take.
     pub patience: Duration,

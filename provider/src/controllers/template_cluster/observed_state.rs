@@ -10,10 +10,10 @@ use crate::{
     credentials::{Published, cluster_object::Cluster, publish::CredentialsSource},
 };
 
-/// What was observed.
+/// Observed state.
 #[derive(Clone, Debug)]
 pub struct ClusterState {
-    /// What administrators decided.
+    /// Decisions of the administrators.
     pub settings: ClusterSettings,
     /// The object that has the credentials.
     pub holder: HolderState,

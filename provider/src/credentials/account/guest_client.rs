@@ -80,7 +80,7 @@ pub(crate) async fn is_unauthorized(
 ) -> Result<bool, Error> {
     const PATH: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
     let review = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview" });
-    let _leave = callers.acquire_permit().map_err(|cause| cause.during("try_credentials"))?;
+    let _leave = callers.acquire_permit().map_err(|cause| cause.with_action("try_credentials"))?;
     let Ok(client) = connect(admin).await else { return Ok(false) };
     let code = send_json(&client, "POST", PATH, ("application/json", &review), patience).await;
     Ok(code.is_ok_and(|code| code == StatusCode::UNAUTHORIZED))

@@ -25,7 +25,7 @@ pub struct Token {
 /// A cluster that was delivered, as its admin sees it, as far as one ServiceAccount goes. Each call may be repeated, and may have been done
 /// although it failed.
 pub trait DeliveredCluster {
-    /// What there is.
+    /// Reads the account's objects in the cluster.
     fn read_objects(&self) -> impl Future<Output = Result<AccountObjects, TokenFailure>> + Send;
     /// Takes away what is there and wrong.
     fn delete_object(&self, thing: AccountObject) -> impl Future<Output = Result<(), TokenFailure>> + Send;

@@ -134,7 +134,7 @@ impl<O: SecretOwners> Reconciler for OrphanedSecrets<'_, O> {
     type Plan = Option<String>;
     type Error = Error;
 
-    fn queue(&self) -> &RequestQueue<String> {
+    fn request_queue(&self) -> &RequestQueue<String> {
         &self.published.queue
     }
 

@@ -3,7 +3,7 @@
 
 use testplatform_apis::hive_status::Blocked;
 
-/// What happened.
+/// Reasons of events about credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClaimEventReason {
     /// The credentials are there.

@@ -56,7 +56,7 @@ fn published(hub: &Memory, name: &str) -> Option<String> {
 async fn run(hub: &Memory, time: Duration) -> Metrics {
     let options = refresh::Options { client: hub.client(), namespaces: vec![NAMESPACE.into()] };
     let metrics = Metrics::default();
-    refresh::run(options, metrics.runtime().clone(), Box::pin(sleep(time))).await;
+    refresh::run(options, metrics.runtime_metrics().clone(), Box::pin(sleep(time))).await;
     metrics
 }
 

@@ -161,7 +161,7 @@ impl Held {
         Self { hub, backend: ClusterApi, map: MAP, provider }
     }
 
-    async fn during(&mut self, time: Duration) {
+    async fn with_action(&mut self, time: Duration) {
         tokio::select! { () = &mut self.provider => panic!("it ended"), () = sleep(time) => {} }
     }
 }
@@ -177,7 +177,7 @@ fn ambiguous_404_releases_nothing() {
             held.hub.put(&at, json!({ "metadata": { "uid": "uid-of-one" } }));
             let asked = at.clone();
             held.hub.judge(move |call| (call.path == asked).then_some(Fault::Refused(404)));
-            held.during(Duration::from_hours(1)).await;
+            held.with_action(Duration::from_hours(1)).await;
             assert!(held.hub.get(map).is_some(), "{map}: its cluster may be there");
 
             // Nor is anything let go by a write that was not done.
@@ -187,7 +187,7 @@ fn ambiguous_404_releases_nothing() {
                 (lets_go && std::mem::take(&mut first)).then_some(Fault::Refused(404))
             });
             held.hub.delete(&at);
-            held.during(Duration::from_mins(10)).await;
+            held.with_action(Duration::from_mins(10)).await;
             assert_eq!(held.hub.get(map), None, "{map}: its cluster is gone");
         });
     }
@@ -202,7 +202,7 @@ fn unserved_kind_blocks_nothing() {
             let mut held = by();
             let at = cluster(held.backend);
             held.hub.judge(move |call| (call.path == at).then_some(Fault::Refused(404)));
-            held.during(Duration::from_mins(5)).await;
+            held.with_action(Duration::from_mins(5)).await;
             assert_eq!(held.hub.get(held.map), None, "{}", held.map);
         });
     }

@@ -52,7 +52,7 @@ fn controller(client: Client, observed_claim: ObservedClaim) -> CleanupControlle
     let options = Options::new(client, Cleanups::default(), || Timestamp::UNIX_EPOCH);
     let mut controller = CleanupController::new(options, Arc::default());
     // The API server answers watches of runs too, and none of their events is a part of these tests.
-    let events = RequestQueue::new(SETTINGS, controller.metrics.runtime());
+    let events = RequestQueue::new(SETTINGS, controller.metrics.runtime_metrics());
     controller.runs = Runs::new(controller.client.clone(), Arc::new(events));
     lock(&controller.claims).insert(KEY.to_owned(), observed_claim);
     controller

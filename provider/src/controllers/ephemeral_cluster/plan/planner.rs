@@ -72,7 +72,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What is stored.
+    /// Stored status.
     pub fn stored(&self) -> &'a Status {
         &self.object.status.value
     }

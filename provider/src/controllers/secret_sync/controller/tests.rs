@@ -12,9 +12,9 @@ use super::*;
 
 fn encode_metrics(metrics: &SecretSyncMetrics) -> String {
     let (mut registry, mut text) = (Registry::default(), String::new());
-    metrics.register(&mut registry);
-    metrics.runtime().register(&mut registry);
-    metrics.refresh();
+    metrics.register_metrics(&mut registry);
+    metrics.runtime_metrics().register_metrics(&mut registry);
+    metrics.refresh_gauges();
     prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
     text
 }
