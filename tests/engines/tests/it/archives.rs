@@ -2,7 +2,9 @@
 
 use std::{fs, path::PathBuf};
 
-use testplatform_engines::{Engines, Key, Origin, Pins, Settings, archive_name, write_archive};
+use testplatform_engines::{
+    Engines, Key, Origin, Pins, Settings, archive_name, artifacts::find_artifact, write_archive,
+};
 
 use crate::{Machine, server::serve};
 
@@ -106,4 +108,21 @@ fn a_pin_counts_only_for_the_sources_that_it_was_made_for() {
 fn an_archive_of_the_same_files_has_the_same_bytes() {
     let [one, two] = [(); 2].map(|()| fs::read(&release().archive).unwrap());
     assert!(one == two);
+}
+
+/// A pin for sources of the past would never be used, and nobody would notice.
+#[test]
+fn every_pin_of_the_repository_is_for_its_present_sources() {
+    let pins = Pins::read().unwrap();
+    assert!(!pins.0.is_empty());
+    let engines = Machine::new().engines();
+    for (name, pin) in pins.0 {
+        let (module, artifact) =
+            find_artifact(&name).unwrap_or_else(|| panic!("archives.json pins {name}, which nothing uses"));
+        let key = engines.key(module, artifact).unwrap();
+        assert_eq!(
+            pin.sources, key.sources,
+            "the sources of {name} have changed: `cargo engines archive --pin DIRECTORY` pins its new archive"
+        );
+    }
 }
