@@ -25,6 +25,7 @@ snapshots:
     SNAPSHOTS=overwrite cargo test --locked -p function-testplatform --test it -- examples:: budgets::
     SNAPSHOTS=overwrite cargo test --locked -p kubectl-testplatform --test it examples
     SNAPSHOTS=overwrite cargo test --locked -p provider-testplatform --test it config::the_schema
+    SNAPSHOTS=overwrite cargo test --locked -p testplatform-package --test it reference::
     SNAPSHOTS=overwrite cargo test --locked -p testplatform-tests --test it table::
 
 # Rewrite what is generated from the types: XRDs, CRDs, RBAC, alerts

@@ -9,15 +9,10 @@ pub mod health;
 pub mod identity;
 pub mod metrics;
 
-use anyhow::Context as _;
 use serde_json::{Value, json};
 use testplatform_apis::template::Backend;
 
-use crate::{
-    GeneratedFile,
-    check::hub::{needs::Subject, table},
-    to_yaml,
-};
+use crate::{GeneratedFile, check::hub::needs::Subject, to_yaml};
 
 /// A generated document with a comment about its source.
 fn render_document(value: &Value, from: &str) -> anyhow::Result<String> {
@@ -40,12 +35,7 @@ pub(crate) fn protect_from_prune(mut object: Value, wave: &str) -> Value {
 pub fn generate_files() -> anyhow::Result<Vec<GeneratedFile>> {
     let alerts = "package/src/install/alerts.rs";
     let dashboard = serde_json::to_string_pretty(&dashboard::build_dashboard())?;
-    let guide = table::update_guide(include_str!("../install/README.md"));
     let mut files = vec![
-        GeneratedFile {
-            path: "install/README.md",
-            text: guide.context("package/install/README.md has no place for the table of what hubs need")?,
-        },
         GeneratedFile {
             path: "install/argocd/argocd-cm.yaml",
             text: render_document(&health::health_config_map(), "package/install/argocd/health")?,

@@ -46,7 +46,7 @@ pub fn request(reason: Request) -> &'static str {
             "end clusters of this namespace that nobody needs: `kubectl testplatform get` lists them"
         }
         R::TakeOverWaits | R::HandOverWaits => {
-            "do what the message says: package/TESTCLUSTERS.md has the steps of a handover"
+            "do what the message says: docs/how-to/test-clusters.md has the steps of a handover"
         }
         R::HandedOver => "delete the claim once the message says that the cluster was handed over",
         R::ChangeIgnored

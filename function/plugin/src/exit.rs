@@ -58,7 +58,7 @@ impl Exit {
         }
     }
 
-    /// Its meaning, for `--help` and README.
+    /// Its meaning, for `--help` and the reference of the documentation.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Done => "done",

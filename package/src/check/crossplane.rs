@@ -1,6 +1,6 @@
 //! Crossplane arguments that cost claims time or CPU. Input: Deployments from the API server. No I/O.
 //!
-//! The advice and its measurements are in `package/install/README.md`, "Crossplane's settings".
+//! The advice and its measurements are in `docs/how-to/crossplane-settings.md`.
 
 use serde_json::Value;
 

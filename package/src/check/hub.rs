@@ -1,7 +1,7 @@
 //! `cargo xpkg check hub`: requirements of claims on a hub, checked with the identity that creates them.
 //!
 //! Input: requirements ([`needs`]) and answers of the hub ([`HubAnswers`]). Output: lines, each with a verdict. Only [`ask`] calls an API
-//! server. The table in `package/install/README.md` comes from the same data.
+//! server. The table in `docs/reference/hub-rights.md` comes from the same data.
 
 use std::{collections::BTreeMap, fmt};
 

@@ -1,4 +1,4 @@
-//! Alerts, each with a section in the runbook.
+//! Alerts, each with an entry in the runbook.
 
 use serde_json::{Value, json};
 
@@ -222,6 +222,15 @@ pub const ORPHANS: &[Alert] = &[
 ];
 
 impl Alert {
+    /// The page of the runbook with its entry, from the root of the repository.
+    fn page(&self) -> &'static str {
+        if HUB.iter().any(|alert| alert.name == self.name) {
+            "docs/runbook/alerts-hub.md"
+        } else {
+            "docs/runbook/alerts-konflux.md"
+        }
+    }
+
     /// The rule for the Prometheus operator.
     pub fn to_rule(&self) -> Value {
         let severity = match self.severity {
@@ -235,7 +244,7 @@ impl Alert {
             "labels": { "severity": severity },
             "annotations": {
                 "summary": self.summary,
-                "runbook": format!("RUNBOOK.md#{}", self.name.to_lowercase()),
+                "runbook": format!("{}#{}", self.page(), self.name.to_lowercase()),
             },
         })
     }

@@ -2,7 +2,7 @@
 //!
 //! Core v2.3 deletes a claim's composite only if that is in its cache, and lets the claim go all the same; one that has just been
 //! made, while the connection to the API server breaks or core is killed, is not. Only an administrator can end it then. That is
-//! known (SECURITY.md), and excused where this is what has happened; any other composite that stays is a violation.
+//! known (docs/explanation/security.md), and excused where this is what has happened; any other composite that stays is a violation.
 
 use std::sync::Mutex;
 

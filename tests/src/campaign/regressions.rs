@@ -49,7 +49,7 @@ const ALL: &[Regression] = &[
         hub: &[],
     },
     // Claims are deleted in the second in which they are made, while core's connections break: core may forget their composites
-    // (SECURITY.md). Whatever else is left of them is ours.
+    // (docs/explanation/security.md). Whatever else is left of them is ours.
     Regression {
         name: "deleted-as-made",
         claims: &[

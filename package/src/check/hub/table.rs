@@ -1,12 +1,6 @@
-//! The table of hub requirements, in the installation guide.
+//! The table of hub requirements, in the reference of the documentation.
 
 use super::needs::{CheckPlan, Permission, Subject};
-
-/// Lines before and after the table.
-const MARKS: [&str; 2] = [
-    "<!-- Made by `cargo xpkg generate` from package/src/check/hub/needs.rs. -->",
-    "<!-- End of what is made. -->",
-];
 
 /// The table.
 pub fn render_table() -> String {
@@ -75,12 +69,4 @@ fn describe_rights<'r>(rights: impl Iterator<Item = &'r Permission>) -> Vec<Stri
 fn is_same_thing(one: &Permission, other: &Permission) -> bool {
     let key = |right: &Permission| (right.group, right.resource, right.name);
     key(one) == key(other) && one.namespace == other.namespace
-}
-
-/// A guide with the current table. None: the guide has no place for one.
-pub fn update_guide(guide: &str) -> Option<String> {
-    let [begin, end] = MARKS;
-    let (before, rest) = guide.split_once(begin)?;
-    let (_, after) = rest.split_once(end)?;
-    Some(format!("{before}{begin}\n{}{end}{after}", render_table()))
 }

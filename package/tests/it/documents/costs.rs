@@ -1,8 +1,10 @@
-//! The README's cost of a pass is the budget's.
+//! The documentation's cost of a call is the budget's.
 
 use crate::documents::text::{read, sections};
 
-/// The examples that the README tells of, in its order.
+const PAGE: &str = "docs/explanation/performance.md";
+
+/// The examples on the page, in its order.
 const TOLD: [&str; 8] = [
     "ready",
     "test-cluster-ready",
@@ -29,8 +31,8 @@ fn allocations_are_those_of_the_budgets() {
         let line = line.unwrap_or_else(|| panic!("{name} has no budget"));
         line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
     };
-    let readme = read("README.md");
-    let section = sections(&readme).into_iter().find(|section| section.title == "What a pass costs").unwrap();
+    let page = read(PAGE);
+    let section = sections(&page).into_iter().find(|section| section.title == "What a pass costs").unwrap();
     let told = section.text.split("A budget that is exceeded").next().unwrap();
-    assert_eq!(numbers(told), TOLD.map(budget), "README, what a pass costs, in the order of {TOLD:?}");
+    assert_eq!(numbers(told), TOLD.map(budget), "{PAGE}, what a pass costs, in the order of {TOLD:?}");
 }

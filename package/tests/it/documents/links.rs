@@ -10,8 +10,8 @@ use crate::documents::text::{anchors, links, read, root};
 /// Copies of others' repositories.
 const FOREIGN: &str = "package/tests/data";
 /// First parts of paths from the root.
-const FOLDERS: [&str; 8] =
-    ["apis/", "examples/", "function/", "package/", "process/", "provider/", "readiness/", "tests/"];
+const FOLDERS: [&str; 9] =
+    ["apis/", "docs/", "examples/", "function/", "package/", "process/", "provider/", "readiness/", "tests/"];
 
 /// All Markdown files of the repository itself.
 pub fn documents() -> Vec<String> {
@@ -31,7 +31,7 @@ pub fn documents() -> Vec<String> {
         }
     }
     found.sort();
-    for known in ["README.md", "package/BUMP.md", "package/install/README.md", "tests/results/README.md"] {
+    for known in ["README.md", "docs/how-to/bump.md", "docs/runbook/index.md", "tests/results/README.md"] {
         assert!(found.iter().any(|document| document == known), "{known} is not among {found:?}");
     }
     found
@@ -112,10 +112,10 @@ fn paths_exist() {
 /// The comparison sees what it is for.
 #[test]
 fn broken_links_and_paths_are_found() {
-    assert_eq!(broken("README.md", "RUNBOOK.md#alerts"), None);
-    assert_eq!(broken("package/install/README.md", "../../RUNBOOK.md#alerts"), None);
-    assert_eq!(broken("RUNBOOK.md", "#alerts"), None);
-    for target in ["nowhere.md", "#nothing", "RUNBOOK.md#nothing", "package/nothing/"] {
+    assert_eq!(broken("README.md", "docs/runbook/tenants.md#entries"), None);
+    assert_eq!(broken("docs/how-to/hub.md", "../runbook/tenants.md#entries"), None);
+    assert_eq!(broken("docs/runbook/hub.md", "#entries"), None);
+    for target in ["nowhere.md", "#nothing", "docs/runbook/hub.md#nothing", "package/nothing/"] {
         assert!(broken("README.md", target).is_some(), "{target}");
     }
     let text = "in `cargo test package/nowhere.rs`, `package/*.md`\nand `tests/a.rs::b`";

@@ -2,7 +2,7 @@
 
 use crate::documents::text::{has_test, read};
 
-const POOLS: &str = "package/POOLS.md";
+const POOLS: &str = "docs/how-to/pools.md";
 const CLUSTERS: &str = "examples/README.md";
 /// Where tests are on real control planes: of what is called met one is there.
 const TESTBED: &str = "tests/tests/";

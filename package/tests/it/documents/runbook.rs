@@ -1,4 +1,5 @@
-//! `RUNBOOK.md` has one entry for each reason that the code can give, and none for another; and every alert leads there.
+//! The reference has one row for each reason that the code can give, and none for another. A row has the action, or leads to an entry of the
+//! runbook; and every alert leads to its entry.
 //!
 //! Reasons are the words of enums. Which enums those are is written down here, and compared with the sources, so that a new enum of
 //! words makes this fail until it is said whether they are reasons. Those of one enum are told within other reasons, and are rows of the
@@ -24,16 +25,22 @@ use crate::documents::{
     words::{enums, literals, rows, words_of},
 };
 
-const RUNBOOK: &str = "RUNBOOK.md";
-/// The headings of which each section below is an entry.
-const READERS: [&str; 4] = [
-    "For tenants",
-    "For administrators of a Konflux cluster",
-    "For administrators of pools",
-    "For operators of a hub",
+/// The page with all reasons.
+const REFERENCE: &str = "docs/reference/reasons.md";
+/// Pages with entries of reasons that need more than a sentence.
+const REASONS: [&str; 5] = [
+    "docs/runbook/tenants.md",
+    "docs/runbook/administrators.md",
+    "docs/runbook/connections.md",
+    "docs/runbook/pools.md",
+    "docs/runbook/hub.md",
 ];
-/// The heading of which each section below is what somebody is called for.
-const CALLS: &str = "Alerts";
+/// Pages with the entries of alerts.
+const ALERTS: [&str; 2] = ["docs/runbook/alerts-konflux.md", "docs/runbook/alerts-hub.md"];
+/// The parts of an entry, in their order.
+const PARTS: [&str; 4] = ["**Meaning:**", "**Impact:**", "**Diagnosis:**", "**Mitigation:**"];
+/// The most entries of reasons: more could not be found.
+const MOST_ENTRIES: usize = 120;
 /// Enums of words that are no reasons.
 const OTHERS: [(&str, &str); 30] = [
     ("apis/src/account.rs", "Mode"),
@@ -136,18 +143,52 @@ fn reasons() -> BTreeMap<String, String> {
     all
 }
 
-/// The entries, in their order.
-fn entries(runbook: &str) -> Vec<(String, String)> {
-    let mut of_reader = false;
-    let mut found = Vec::new();
-    for section in sections(runbook) {
-        match section.level {
-            2 => of_reader = READERS.contains(&section.title.as_str()),
-            3 if of_reader => found.push((section.title, section.text)),
-            _ => {}
+/// An entry of the runbook.
+struct Entry {
+    page: &'static str,
+    name: String,
+    text: String,
+}
+
+/// The entries of these pages, in their order.
+fn entries(pages: &[&'static str]) -> Vec<Entry> {
+    let of_page = |page: &&'static str| {
+        let page = *page;
+        let sections = sections(&read(page)).into_iter().filter(|section| section.level == 3);
+        sections.map(move |section| Entry { page, name: section.title, text: section.text })
+    };
+    pages.iter().flat_map(of_page).collect()
+}
+
+/// The rows of the reference: reason, and the cells after it.
+fn reference() -> Vec<(String, [String; 3])> {
+    let text = read(REFERENCE);
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.strip_suffix(" |"));
+    let row = |row: &str| {
+        let cells: Vec<&str> = row.split(" | ").collect();
+        let [word, place, meaning, action] = cells[..] else { panic!("{REFERENCE}: {row}") };
+        let word = word.trim_end_matches('`').to_owned();
+        (word, [place, meaning, action].map(str::to_owned))
+    };
+    rows.map(row).collect()
+}
+
+/// Errors in an entry: a part that is missing, empty, or out of order.
+fn mistakes(entry: &Entry) -> Vec<String> {
+    let mut mistakes = Vec::new();
+    let mut rest = entry.text.as_str();
+    for (number, part) in PARTS.iter().enumerate() {
+        let Some((_, after)) = rest.split_once(part) else {
+            mistakes.push(format!("{}: {} has no {part} after the part before it", entry.page, entry.name));
+            break;
+        };
+        rest = after;
+        let end = PARTS.get(number + 1).and_then(|next| rest.find(next)).unwrap_or(rest.len());
+        if rest[..end].trim().len() < 10 {
+            mistakes.push(format!("{}: {} says nothing in {part}", entry.page, entry.name));
         }
     }
-    found
+    mistakes
 }
 
 #[test]
@@ -181,72 +222,99 @@ fn every_reported_word_is_in_the_list_of_all() {
 
 #[test]
 fn every_reason_within_another_is_a_row_and_every_row_is_one() {
-    let entries: BTreeMap<String, String> = entries(&read(RUNBOOK)).into_iter().collect();
+    let entries: BTreeMap<String, String> =
+        entries(&REASONS).into_iter().map(|entry| (entry.name, entry.text)).collect();
     let told: BTreeSet<String> = ApplyErrorReason::ALL.iter().map(|why| why.as_str().to_owned()).collect();
     let rows = TABLES.map(|table| rows(&entries[table]));
     for (table, rows) in TABLES.iter().zip(&rows) {
-        assert!(!rows.is_empty(), "{RUNBOOK}: {table} has no table");
+        assert!(!rows.is_empty(), "{table} has no table");
         let stray: Vec<_> = rows.difference(&told).collect();
-        assert!(stray.is_empty(), "{RUNBOOK}: {table} has rows that nothing says: {stray:?}");
+        assert!(stray.is_empty(), "{table} has rows that nothing says: {stray:?}");
     }
     let rows: BTreeSet<String> = rows.into_iter().flatten().collect();
     let missing: Vec<_> = told.difference(&rows).collect();
-    assert!(missing.is_empty(), "{RUNBOOK}: neither of {TABLES:?} has a row for {missing:?}");
+    assert!(missing.is_empty(), "neither of {TABLES:?} has a row for {missing:?}");
 }
 
 #[test]
-fn every_reason_has_one_entry_and_every_entry_is_a_reason() {
+fn every_reason_has_one_row_and_every_row_is_a_reason() {
     let reasons = reasons();
-    let entries = entries(&read(RUNBOOK));
+    let rows = reference();
     let mut seen = BTreeSet::new();
-    for (word, _) in &entries {
-        assert!(seen.insert(word.as_str()), "{RUNBOOK} has two entries {word}");
+    for (word, cells) in &rows {
+        assert!(seen.insert(word.as_str()), "{REFERENCE} has two rows {word}");
+        let [place, meaning, action] = cells.each_ref().map(|cell| cell.len());
+        assert!(place > 10 && meaning > 20 && action > 4, "{REFERENCE}: {word} lacks a sentence: {cells:?}");
     }
     let missing: Vec<_> = reasons.iter().filter(|(word, _)| !seen.contains(word.as_str())).collect();
-    assert!(missing.is_empty(), "{RUNBOOK} has no entry for {missing:?}");
+    assert!(missing.is_empty(), "{REFERENCE} has no row for {missing:?}");
     let stray: Vec<_> = seen.iter().filter(|word| !reasons.contains_key(**word)).collect();
-    assert!(stray.is_empty(), "{RUNBOOK} has entries that nothing says: {stray:?}");
+    assert!(stray.is_empty(), "{REFERENCE} has rows that nothing says: {stray:?}");
+    let names = rows.iter().map(|(word, _)| word.to_lowercase()).collect::<Vec<_>>();
+    assert!(names.is_sorted(), "{REFERENCE} is not in the order of its names");
 }
 
-/// Where it is seen, why, and what to do.
+/// A row leads to the entry of its reason, and every entry has such a row.
 #[test]
-fn every_entry_has_a_place_and_a_remedy() {
-    for (word, text) in entries(&read(RUNBOOK)) {
-        let (before, action) = text.split_once("**Do:** ").unwrap_or_else(|| panic!("{word}: what to do?"));
-        let (place, cause) = before.split_once("*\n").unwrap_or_else(|| panic!("{word}: where is it seen?"));
-        let place = place.trim_start().strip_prefix('*').unwrap_or_default();
-        assert!(place.len() > 10, "{word}: where is it seen?");
-        assert!(cause.trim().len() > 20, "{word}: why?");
-        assert!(action.trim().len() > 5, "{word}: what to do?");
+fn rows_lead_to_their_entries() {
+    let entries = entries(&REASONS);
+    let mut led = BTreeSet::new();
+    for (word, [_, _, action]) in reference() {
+        let Some(target) = action.strip_prefix("[Entry](../") else { continue };
+        let entry = entries.iter().find(|entry| entry.name == word);
+        let entry = entry.unwrap_or_else(|| panic!("{REFERENCE}: {word} has no entry"));
+        assert_eq!(format!("docs/{target}"), format!("{}#{})", entry.page, word.to_lowercase()));
+        led.insert(word);
+    }
+    let other: Vec<_> = entries.iter().filter(|entry| !led.contains(&entry.name)).map(|e| &e.name).collect();
+    assert!(other.is_empty(), "{REFERENCE} does not lead to the entries {other:?}");
+    assert!((50..=MOST_ENTRIES).contains(&entries.len()), "{} entries", entries.len());
+}
+
+#[test]
+fn every_entry_has_its_parts_in_order() {
+    let all: Vec<Entry> = entries(&REASONS).into_iter().chain(entries(&ALERTS)).collect();
+    let mistakes: Vec<String> = all.iter().flat_map(mistakes).collect();
+    assert!(mistakes.is_empty(), "{mistakes:#?}");
+    for pages in all.chunk_by(|one, next| one.page == next.page) {
+        let names: Vec<String> = pages.iter().map(|entry| entry.name.to_lowercase()).collect();
+        assert!(names.is_sorted(), "{} is not in the order of its entries", pages[0].page);
     }
 }
 
+/// The comparison sees what it is for.
 #[test]
-fn every_alert_leads_to_its_heading_and_no_other_is_among_them() {
-    let runbook = read(RUNBOOK);
-    let anchors = anchors(RUNBOOK, &runbook);
-    let alerts: BTreeSet<&str> =
-        FUNCTION.iter().chain(CLAIMS).chain(HUB).chain(ORPHANS).map(|alert| alert.name).collect();
-    let mut calls = false;
-    let mut headings = BTreeSet::new();
-    for section in sections(&runbook) {
-        match section.level {
-            2 => calls = section.title == CALLS,
-            3 if calls => {
-                assert!(alerts.contains(section.title.as_str()), "{RUNBOOK}: no alert {}", section.title);
-                assert!(section.text.len() > 100, "{}: what to do?", section.title);
-                headings.insert(section.title);
-            }
-            _ => {}
-        }
+fn an_entry_without_a_part_is_named() {
+    let entry = |text: &str| Entry { page: "page.md", name: "Name".into(), text: text.into() };
+    let whole = "**Meaning:** It is broken.\n\n**Impact:** Nothing works.\n\n**Diagnosis:** Read the message.\n\n\
+                 **Mitigation:** Repair it soon.\n";
+    assert_eq!(mistakes(&entry(whole)), [""; 0]);
+    for part in PARTS {
+        let lacks = mistakes(&entry(&whole.replace(part, "")));
+        assert!(lacks.iter().any(|mistake| mistake.contains(part)), "{part}: {lacks:?}");
     }
-    for alert in FUNCTION.iter().chain(CLAIMS).chain(HUB).chain(ORPHANS) {
-        let annotation = Alert::to_rule(alert)["annotations"]["runbook"].clone();
+    let empty = mistakes(&entry(&whole.replace("Nothing works.", "")));
+    assert_eq!(empty, ["page.md: Name says nothing in **Impact:**"]);
+}
+
+#[test]
+fn every_alert_leads_to_its_entry_and_no_other_is_among_them() {
+    let alerts: Vec<&Alert> = FUNCTION.iter().chain(CLAIMS).chain(HUB).chain(ORPHANS).collect();
+    let entries = entries(&ALERTS);
+    for entry in &entries {
+        assert!(
+            alerts.iter().any(|alert| alert.name == entry.name),
+            "{}: no alert {}",
+            entry.page,
+            entry.name
+        );
+    }
+    for alert in alerts {
+        let annotation = alert.to_rule()["annotations"]["runbook"].clone();
+        let entry = entries.iter().find(|entry| entry.name == alert.name);
+        let entry = entry.unwrap_or_else(|| panic!("{ALERTS:?} have no entry {}", alert.name));
         let anchor = alert.name.to_lowercase();
-        assert_eq!(annotation, format!("{RUNBOOK}#{anchor}"));
-        assert!(anchors.contains(&anchor), "{RUNBOOK} has no heading {}", alert.name);
-        // One that is a reason too has its entry there.
-        let is_reason = reasons().contains_key(alert.name);
-        assert_eq!(headings.contains(alert.name), !is_reason, "{}", alert.name);
+        assert_eq!(annotation, format!("{}#{anchor}", entry.page));
+        assert!(anchors(entry.page, &read(entry.page)).contains(&anchor), "{}", alert.name);
     }
 }

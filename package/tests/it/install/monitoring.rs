@@ -78,7 +78,7 @@ fn every_metric_is_exported_by_somebody() {
 /// Metrics of roles beside the claims are in the guide, with their own descriptions.
 #[test]
 fn the_guide_lists_the_metrics_of_claims() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("install/README.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/how-to/monitoring.md");
     let guide = fs::read_to_string(&path).unwrap();
     let rows: Vec<&str> = guide.lines().filter(|line| line.starts_with("| `c")).collect();
     let exported = provider_testplatform::metrics::EXPORTED;

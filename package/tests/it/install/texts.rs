@@ -111,7 +111,7 @@ fn the_cleaner_is_the_same_everywhere() {
     assert_eq!(one("config.yaml")["leaderElection"]["namespace"], account["metadata"]["namespace"]);
     let config = &deployment["spec"]["template"]["spec"]["volumes"][0]["configMap"]["name"];
     assert_eq!(one("kustomization.yaml")["configMapGenerator"][0]["name"], *config);
-    let runbook = fs::read_to_string(repository().join("RUNBOOK.md")).unwrap();
+    let runbook = fs::read_to_string(repository().join("docs/runbook/alerts-konflux.md")).unwrap();
     let label = one("deployment.yaml")["spec"]["selector"]["matchLabels"]["app.kubernetes.io/name"].clone();
     let (namespace, label) = (name.as_str().unwrap(), label.as_str().unwrap());
     let log = format!("kubectl -n {namespace} logs -l app.kubernetes.io/name={label} --tail=200 --prefix");

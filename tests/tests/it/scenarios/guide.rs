@@ -52,7 +52,7 @@ impl<'e> Administrator<'e> {
 
     /// Runs every block of the guide, in its order, but the one for which there has to be a vault. Returns what was said.
     pub async fn follow(&self) -> anyhow::Result<String> {
-        let guide = fs::read_to_string(settings::repository().join("package/install/rotation.md"))?;
+        let guide = fs::read_to_string(settings::repository().join("docs/how-to/rotate.md"))?;
         for (name, _) in &self.places {
             ensure!(guide.contains(name), "the guide does not speak of {name}");
         }

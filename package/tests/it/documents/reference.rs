@@ -1,0 +1,163 @@
+//! Pages of the reference that are generated from the code: `SNAPSHOTS=overwrite cargo test -p testplatform-package --test it reference::` writes
+//! them.
+
+use std::fs;
+
+use serde_json::Value;
+use testplatform_package::{
+    check::hub::table::render_table,
+    install::alerts::{Alert, CLAIMS, FUNCTION, HUB, ORPHANS},
+};
+
+use crate::documents::{
+    fields::{cell, field_table},
+    text::{read, root},
+};
+
+/// Line below the heading of each of these pages.
+const NOTE: &str = "<!-- Generated: `just snapshots` writes this page. -->";
+
+/// Every generated page: its file, and what it must say.
+pub fn pages() -> Vec<(&'static str, String)> {
+    vec![
+        ("docs/reference/alerts.md", alerts()),
+        ("docs/reference/claim.md", claim()),
+        ("docs/reference/hub-rights.md", hub_rights()),
+        ("docs/reference/input.md", input()),
+        ("docs/reference/metrics.md", metrics()),
+        ("docs/reference/pool.md", pool()),
+        ("docs/reference/provider-configuration.md", provider_configuration()),
+        ("docs/reference/template-entry.md", template_entry()),
+    ]
+}
+
+fn page(title: &str, introduction: &str, body: &str) -> String {
+    format!("# {title}\n\n{NOTE}\n\n{introduction}\n\n{}\n", body.trim())
+}
+
+/// Alerts of one file, in the order of their names.
+fn alert_table(alerts: &[&Alert]) -> String {
+    let mut rows: Vec<String> = alerts
+        .iter()
+        .map(|alert| {
+            let rule = alert.to_rule();
+            let entry = rule["annotations"]["runbook"].as_str().unwrap().replacen("docs/", "../", 1);
+            format!(
+                "| [{}]({entry}) | {} | {} | `{}` |\n",
+                alert.name,
+                rule["labels"]["severity"].as_str().unwrap(),
+                alert.lasts,
+                cell(alert.expression),
+            )
+        })
+        .collect();
+    rows.sort();
+    format!("| alert | severity | for | expression |\n| --- | --- | --- | --- |\n{}", rows.concat())
+}
+
+fn alerts() -> String {
+    let all = |lists: &[&'static [Alert]]| {
+        alert_table(&lists.iter().flat_map(|list| list.iter()).collect::<Vec<_>>())
+    };
+    let body = format!(
+        "## On a Konflux cluster\n\n{}\n## On a hub\n\n{}",
+        all(&[FUNCTION, CLAIMS, ORPHANS]),
+        all(&[HUB]),
+    );
+    page("Alerts", "Each alert leads to its entry in [the runbook](../runbook/index.md).", &body)
+}
+
+fn hub_rights() -> String {
+    let introduction = "Kinds and rights that claims need on a hub. `cargo xpkg check hub` checks a hub against this table; \
+                        [the guide to hubs](../how-to/hub.md) says how.";
+    page("Rights on a hub", introduction, &render_table())
+}
+
+/// Metrics of a text in the format of `OpenMetrics`: name, type and help of each.
+fn metric_table(text: &str) -> String {
+    let mut rows = Vec::new();
+    for line in text.lines().filter_map(|line| line.strip_prefix("# HELP ")) {
+        let (name, help) = line.split_once(' ').unwrap();
+        let kind =
+            text.lines().find_map(|line| line.strip_prefix("# TYPE ")?.strip_prefix(name)?.strip_prefix(' '));
+        let kind = kind.unwrap();
+        let total = if kind == "counter" { "_total" } else { "" };
+        let info = if kind == "info" { "_info" } else { "" };
+        rows.push(format!("| `{name}{total}{info}` | {kind} | {} |\n", cell(help)));
+    }
+    rows.sort();
+    format!("| metric | type | meaning |\n| --- | --- | --- |\n{}", rows.concat())
+}
+
+fn metrics() -> String {
+    let function = function_testplatform::serve::metrics::Metrics::default().encode().unwrap();
+    let provider = provider_testplatform::metrics::Metrics::default().encode().unwrap();
+    let body =
+        format!("## Function\n\n{}\n## Provider\n\n{}", metric_table(&function), metric_table(&provider));
+    let introduction = "Metrics on port 8080 of the function and of the provider in each of its roles. [The guide to monitoring](../how-to/monitoring.md) \
+                        has their labels and the states in them.";
+    page("Metrics", introduction, &body)
+}
+
+/// The schema in a definition, as Kubernetes has it.
+fn definition(file: &str) -> Value {
+    let definition: Value = serde_saphyr::from_str(&read(file)).unwrap();
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"].clone()
+}
+
+fn claim() -> String {
+    let schema = definition("package/xrds/xtestplatformclusters.ci.openshift.org.yaml");
+    let body = format!(
+        "## Spec\n\n{}\n## Status\n\n{}",
+        field_table(&schema["properties"]["spec"], &schema),
+        field_table(&schema["properties"]["status"], &schema),
+    );
+    let introduction = "Fields of a TestPlatformCluster. A TestCluster has the same. [Features](../explanation/features.md) says what they do \
+                        together, and [`examples`](../../examples/README.md) has each in use.";
+    page("Claim", introduction, &body)
+}
+
+fn pool() -> String {
+    let schema = definition("package/xrds/xtestplatformclusterpools.ci.openshift.org.yaml");
+    let body = format!(
+        "## Spec\n\n{}\n## Status\n\n{}",
+        field_table(&schema["properties"]["spec"], &schema),
+        field_table(&schema["properties"]["status"], &schema),
+    );
+    let introduction = "Fields of an XTestPlatformClusterPool. [The guide to pools](../how-to/pools.md) says how to use them.";
+    page("Pool", introduction, &body)
+}
+
+fn input() -> String {
+    let schema = definition("package/input/inputs.testplatform.fn.crossplane.io.yaml");
+    let introduction = "Fields of the input of the Composition's step. All are optional; an empty input selects the names of the incumbent.";
+    page("Input of the function", introduction, &field_table(&schema, &schema))
+}
+
+fn provider_configuration() -> String {
+    let schema = provider_testplatform::config::Config::schema();
+    let introduction = "Fields of the provider's configuration file. Everything is off by default. `provider-testplatform schema` prints the \
+                        same as a JSON schema.";
+    page("Configuration of the provider", introduction, &field_table(&schema, &schema))
+}
+
+fn template_entry() -> String {
+    let schema: Value =
+        serde_json::from_str(&read("package/input/testplatform-template.schema.json")).unwrap();
+    let introduction = "Fields of an entry of the template catalogue, below `data` of its EnvironmentConfig. [The guide to templates](../how-to/templates.md) \
+                        says how to write one.";
+    page("Entry of the template catalogue", introduction, &field_table(&schema, &schema))
+}
+
+#[test]
+fn pages_say_what_the_code_says() {
+    let overwrite = std::env::var_os("SNAPSHOTS").is_some_and(|value| value == "overwrite");
+    for (file, text) in pages() {
+        if overwrite {
+            fs::write(root().join(file), &text).unwrap();
+        }
+        let checked_in = fs::read_to_string(root().join(file)).unwrap_or_default();
+        assert!(checked_in == text, "{file} is not what the code says: run `just snapshots`");
+        assert!(text.lines().filter(|line| line.starts_with("| ")).count() > 8, "{file} has few rows");
+    }
+}
