@@ -32,6 +32,10 @@ snapshots:
 generate:
     cargo xpkg generate
 
+# The documentation site in target/book, with every link checked
+site:
+    cargo run --locked --manifest-path site/Cargo.toml --target-dir target/site -- build
+
 # Events and writes in one life of a claim, by one backend
 ledger BACKEND="ciOperator":
     cargo run -p testplatform-tests --bin ledger -- --backend {{BACKEND}}

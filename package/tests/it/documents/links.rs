@@ -10,7 +10,7 @@ use crate::documents::text::{anchors, links, read, root};
 /// Copies of others' repositories.
 const FOREIGN: &str = "package/tests/data";
 /// First parts of paths from the root.
-const FOLDERS: [&str; 9] =
+pub const FOLDERS: [&str; 9] =
     ["apis/", "docs/", "examples/", "function/", "package/", "process/", "provider/", "readiness/", "tests/"];
 
 /// All Markdown files of the repository itself.

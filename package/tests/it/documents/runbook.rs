@@ -243,7 +243,7 @@ fn every_reason_has_one_row_and_every_row_is_a_reason() {
     let mut seen = BTreeSet::new();
     for (word, cells) in &rows {
         assert!(seen.insert(word.as_str()), "{REFERENCE} has two rows {word}");
-        let [place, meaning, action] = cells.each_ref().map(|cell| cell.len());
+        let [place, meaning, action] = cells.each_ref().map(String::len);
         assert!(place > 10 && meaning > 20 && action > 4, "{REFERENCE}: {word} lacks a sentence: {cells:?}");
     }
     let missing: Vec<_> = reasons.iter().filter(|(word, _)| !seen.contains(word.as_str())).collect();
