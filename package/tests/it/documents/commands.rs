@@ -1,6 +1,6 @@
 //! Commands in pages are ones that the programs take, with files that exist and placeholders that the page explains.
 
-use std::{collections::BTreeSet, ffi::OsString};
+use std::{collections::BTreeSet, ffi::OsString, fs};
 
 use clap::{Args, Command};
 use kubectl_testplatform::args;
@@ -75,6 +75,19 @@ fn xpkg() -> Command {
     ])
 }
 
+/// An error if this is not how the README of an example begins, whose command another test runs.
+fn render_error(words: &[&str]) -> Option<String> {
+    let Some(example) = words.first().and_then(|claim| claim.strip_prefix("examples/")?.split('/').next())
+    else {
+        return Some("it renders no example".to_owned());
+    };
+    let readme = format!("examples/{example}/README.md");
+    let text = fs::read_to_string(root().join(&readme)).unwrap_or_default();
+    let text: Vec<&str> = text.split_whitespace().filter(|word| *word != "\\").collect();
+    let command = format!("function-testplatform render {} ", words.join(" "));
+    (!text.join(" ").contains(&command)).then(|| format!("{readme} has another command"))
+}
+
 /// An error in a command, if there is one.
 fn mistake(command: &str) -> Option<String> {
     let words = words(command);
@@ -89,6 +102,9 @@ fn mistake(command: &str) -> Option<String> {
             .err()
             .filter(clap::Error::use_stderr)
             .map(|error| error.to_string()),
+        ["cargo", "run", "-q", "--bin", "function-testplatform", "--", "render", ref rest @ ..] => {
+            render_error(rest)
+        }
         ["cargo", "run", ref rest @ ..] => {
             let program = rest.iter().position(|word| *word == "--bin").and_then(|at| rest.get(at + 1));
             program.and_then(|program| program_error(program))
@@ -146,6 +162,32 @@ fn programs_take_the_commands() {
     assert!(seen > 120, "{seen} commands");
 }
 
+/// The page of the plugin has a row for each command, and only for those.
+#[test]
+fn reference_of_the_plugin_has_every_command() {
+    let page = read("docs/reference/cli.md");
+    let rows: BTreeSet<String> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split([' ', '`']).next())
+        .map(str::to_owned)
+        .collect();
+    let help = args::read(["testplatform", "--help"].map(OsString::from).to_vec()).unwrap_err().to_string();
+    for command in &rows {
+        assert!(
+            help.contains(&format!("\n  {command} ")),
+            "docs/reference/cli.md: {command} is no command: {help}"
+        );
+    }
+    let listed =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let listed: BTreeSet<String> = listed
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(rows, listed, "commands of the plugin, and rows of docs/reference/cli.md");
+}
+
 #[test]
 fn placeholders_are_explained() {
     let mut unknown = Vec::new();
@@ -170,6 +212,8 @@ fn failing_commands_are_found() {
         "cargo xpkg bump plan --nothing",
         "cargo run --release -p testplatform-tests --bin nothing -- --claims 1",
         "kubectl apply -f package/install/nowhere.yaml",
+        "cargo run -q --bin function-testplatform -- render claim.yaml",
+        "cargo run -q --bin function-testplatform -- render examples/minimal/claim.yaml package/compositions/nowhere.yaml",
     ] {
         assert!(mistake(wrong).is_some(), "{wrong}");
     }
