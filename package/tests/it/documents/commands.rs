@@ -60,9 +60,24 @@ fn words(command: &str) -> Vec<String> {
     words.map(|word| word.trim_matches(['\'', '"']).to_owned()).collect()
 }
 
+/// Help of the plugin, as it prints it.
+pub fn plugin_help(line: &[&str]) -> String {
+    args::read(line.iter().map(OsString::from).collect()).unwrap_err().to_string()
+}
+
+/// Names of the plugin's commands.
+pub fn plugin_commands() -> Vec<String> {
+    let help = plugin_help(&["testplatform", "--help"]);
+    let rows =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names = rows.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    names.map(str::to_owned).collect()
+}
+
 /// The command line of `cargo xpkg`.
-fn xpkg() -> Command {
+pub fn xpkg() -> Command {
     let generate = Command::new("generate")
+        .about("Write the generated files of the package, and print those that changed")
         .subcommand(offers::command::OffersArgs::augment_args(Command::new("offers")));
     Command::new("cargo xpkg").no_binary_name(true).subcommand_required(true).subcommands([
         generate,
@@ -171,20 +186,7 @@ fn reference_of_the_plugin_has_every_command() {
         .filter_map(|line| line.strip_prefix("| `")?.split([' ', '`']).next())
         .map(str::to_owned)
         .collect();
-    let help = args::read(["testplatform", "--help"].map(OsString::from).to_vec()).unwrap_err().to_string();
-    for command in &rows {
-        assert!(
-            help.contains(&format!("\n  {command} ")),
-            "docs/reference/cli.md: {command} is no command: {help}"
-        );
-    }
-    let listed =
-        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let listed: BTreeSet<String> = listed
-        .filter_map(|line| line.split_whitespace().next())
-        .filter(|name| *name != "help")
-        .map(str::to_owned)
-        .collect();
+    let listed: BTreeSet<String> = plugin_commands().into_iter().collect();
     assert_eq!(rows, listed, "commands of the plugin, and rows of docs/reference/cli.md");
 }
 

@@ -9,7 +9,12 @@ const DEEPEST: usize = 6;
 
 /// Text in one cell of a table.
 pub fn cell(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|").replace('<', "&lt;")
+    code_cell(text).replace('<', "&lt;")
+}
+
+/// Code in one cell of a table, without the marks around it.
+pub fn code_cell(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
 /// The table of all fields of a schema. References are looked up in `root`.
@@ -69,7 +74,7 @@ fn write_fields(out: &mut String, path: &str, schema: &Value, root: &Value, dept
         let described = if field["description"].is_null() { whole } else { field };
         let default = match &field["default"] {
             Value::Null => String::new(),
-            other => format!("`{}`", cell(&other.to_string())),
+            other => format!("`{}`", code_cell(&other.to_string())),
         };
         let meaning = cell(described["description"].as_str().unwrap_or_default());
         writeln!(out, "| `{path}` | {} | {default} | {meaning} |", type_name(whole, root)).unwrap();

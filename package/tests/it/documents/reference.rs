@@ -10,7 +10,8 @@ use testplatform_package::{
 };
 
 use crate::documents::{
-    fields::{cell, field_table},
+    commands::{plugin_commands, plugin_help, xpkg},
+    fields::{cell, code_cell, field_table},
     text::{read, root},
 };
 
@@ -22,6 +23,7 @@ pub fn pages() -> Vec<(&'static str, String)> {
     vec![
         ("docs/reference/alerts.md", alerts()),
         ("docs/reference/claim.md", claim()),
+        ("docs/reference/commands.md", commands()),
         ("docs/reference/hub-rights.md", hub_rights()),
         ("docs/reference/input.md", input()),
         ("docs/reference/metrics.md", metrics()),
@@ -47,7 +49,7 @@ fn alert_table(alerts: &[&Alert]) -> String {
                 alert.name,
                 rule["labels"]["severity"].as_str().unwrap(),
                 alert.lasts,
-                cell(alert.expression),
+                code_cell(alert.expression),
             )
         })
         .collect();
@@ -65,6 +67,27 @@ fn alerts() -> String {
         all(&[HUB]),
     );
     page("Alerts", "Each alert leads to its entry in [the runbook](../runbook/index.md).", &body)
+}
+
+/// Help of `cargo xpkg` and of the plugin, as the programs print it.
+fn commands() -> String {
+    let block = |heading: &str, help: &str| {
+        let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+        format!("### {heading}\n\n```text\n{}\n```\n\n", help.join("\n").trim())
+    };
+    let mut body = String::from("## kubectl testplatform\n\n");
+    for command in plugin_commands() {
+        let help = plugin_help(&["testplatform", &command, "--help"]);
+        body.push_str(&block(&format!("kubectl testplatform {command}"), &help));
+    }
+    body.push_str("## cargo xpkg\n\n");
+    let mut xpkg = xpkg();
+    xpkg.build();
+    for command in xpkg.get_subcommands_mut().filter(|command| command.get_name() != "help") {
+        let heading = format!("cargo xpkg {}", command.get_name());
+        body.push_str(&block(&heading, &command.render_help().to_string()));
+    }
+    page("Help of every command", "Each command prints this with `--help`.", &body)
 }
 
 fn hub_rights() -> String {
@@ -158,6 +181,7 @@ fn pages_say_what_the_code_says() {
         }
         let checked_in = fs::read_to_string(root().join(file)).unwrap_or_default();
         assert!(checked_in == text, "{file} is not what the code says: run `just snapshots`");
-        assert!(text.lines().filter(|line| line.starts_with("| ")).count() > 8, "{file} has few rows");
+        let entries = text.lines().filter(|line| line.starts_with("| ") || line.starts_with("### "));
+        assert!(entries.count() > 8, "{file} has few entries");
     }
 }
