@@ -18,7 +18,6 @@ pub mod serve;
 pub mod space;
 
 use jiff::{SignedDuration, Timestamp};
-use testplatform_apis::text;
 
 use cluster::ClusterEvaluation;
 use composite::CompositeEvaluation;

@@ -16,6 +16,7 @@ use testplatform_apis::{
     condition::Request,
     input::Settings,
     names::{ShortName, Uid, ephemeral_cluster as annotations, name_within, ours},
+    text::bounded,
 };
 
 pub(crate) use lifetime::{HIVE_ENDS_IT, HIVES_END};
@@ -36,7 +37,6 @@ use crate::{
         },
     },
     sdk::composite::{FieldProblem, Flavour},
-    text::bounded,
 };
 
 /// Validates a claim, and returns all problems. `rollout`: that of its cluster by template.

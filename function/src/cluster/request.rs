@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use testplatform_apis::{
     account::AccessRequest, condition::Request, duration::GoDuration, input::Settings, names::ShortName,
+    text::bounded,
 };
 
 pub use pool::{PoolClaim, PoolRef};
@@ -17,8 +18,6 @@ pub use spec::{
     RequestedBackend, ResolvedSpec, SelectedRelease, Setting,
 };
 pub use templated::{COMPANIONS, Placement, Resolution, Templated, Terms};
-
-use crate::text::bounded;
 
 /// A request after all checks that need only the claim.
 #[derive(Clone, Debug)]

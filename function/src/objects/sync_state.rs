@@ -146,7 +146,7 @@ fn is_uid_conflict(text: &str) -> bool {
 fn unknown_field(text: &str) -> Option<String> {
     let (before, _) = text.split_once(": field not declared in schema")?;
     let path = before.rsplit(' ').next().unwrap_or_default().trim_start_matches('.');
-    Some(crate::text::bounded(path, 256))
+    Some(testplatform_apis::text::bounded(path, 256))
 }
 
 /// Message of the hub itself, without the wrapping of the layers between.
@@ -159,7 +159,7 @@ fn strip_error_layers(text: &str) -> String {
     {
         message = rest;
     }
-    crate::text::bounded(message, 512)
+    testplatform_apis::text::bounded(message, 512)
 }
 
 #[cfg(test)]

@@ -10,11 +10,12 @@ use testplatform_apis::{
     },
     foreign::{cluster_pool::conditions as hive, meta::ObservedCondition},
     pool_status::PoolPhase,
+    text::bounded,
 };
 
 use self::renewal::{recommended_condition, refreshing_condition, releasable_condition};
 use super::{PoolEvaluation, observed::PoolState, validate::PoolAdmissionIssue};
-use crate::{objects::SyncState, sdk::composite::FieldProblem, text::bounded};
+use crate::{objects::SyncState, sdk::composite::FieldProblem};
 
 use ConditionStatus::{False, True, Unknown};
 

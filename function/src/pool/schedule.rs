@@ -95,7 +95,7 @@ fn window_spans(windows: &[Window]) -> Result<Vec<Span<'_>>, ScheduleError> {
                 let path = format!("spec.schedule.windows[{index}].{field}");
                 invalid_schedule(format!(
                     "{path}: {:?} is no time of the day such as 07:30",
-                    crate::text::bounded(text, 16)
+                    testplatform_apis::text::bounded(text, 16)
                 ))
             })
         };
@@ -167,7 +167,7 @@ fn day_of(weekday: Weekday) -> Day {
 fn find_zone(name: &str) -> Result<TimeZone, ScheduleError> {
     static ZONES: OnceLock<TimeZoneDatabase> = OnceLock::new();
     ZONES.get_or_init(TimeZoneDatabase::bundled).get(name).map_err(|_| {
-        let name = crate::text::bounded(name, 64);
+        let name = testplatform_apis::text::bounded(name, 64);
         invalid_schedule(format!(
             "spec.schedule.timeZone: {name:?} is no time zone of the IANA database such as Europe/Prague"
         ))

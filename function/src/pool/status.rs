@@ -8,6 +8,7 @@ use testplatform_apis::{
         PoolFailure, PoolHub, PoolPhase, PoolPlace, RefreshStatus, Rollout, RotationStatus, ScheduleStatus,
         TestPlatformClusterPoolStatus,
     },
+    text::bounded,
 };
 
 use super::{
@@ -17,7 +18,7 @@ use super::{
     observed::{MAX_NAMES, ObservedPool, PoolState, parse_names},
     validate::PoolPlan,
 };
-use crate::{sdk::composite::FieldProblem, text::bounded};
+use crate::sdk::composite::FieldProblem;
 
 /// Phase of the pool.
 pub(super) fn decide_phase(observed: &PoolState, wanted: Result<&PoolPlan, &Vec<FieldProblem>>) -> PoolPhase {

@@ -8,6 +8,7 @@ use testplatform_apis::{
     names::ShortName,
     pool::{AdminKind, PlatformKind, RotationMode, ScalingMode, TestPlatformClusterPoolSpec},
     pool_report::RotationPhase,
+    text::bounded,
 };
 
 use super::{
@@ -15,7 +16,7 @@ use super::{
     schedule::{self, ScheduleError, ScheduleState},
     sizing::{PoolSize, size_ceiling},
 };
-use crate::{sdk::composite::FieldProblem, text::bounded};
+use crate::sdk::composite::FieldProblem;
 
 /// A definition of which everything that can be judged was judged.
 #[derive(Clone, Debug)]

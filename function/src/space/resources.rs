@@ -9,13 +9,14 @@ use testplatform_apis::{
     input::{Settings, Spaces},
     names::{crossplane, ours},
     space::{self, keys},
+    text::bounded,
 };
 
 use super::{
     CONTENT, CREDENTIALS, FROM_OPENSHIFT, LIMITS, NAMESPACE, NEWBORN, QUOTA, QUOTA_NOT_TERMINATING,
     QUOTA_TERMINATING, ROLE_BINDING, SAME_NAMESPACE, SECRET, SERVICE_ACCOUNT, SpaceObject, SpaceState,
 };
-use crate::{objects::assemble_object, sdk::response::DesiredResource, text::bounded};
+use crate::{objects::assemble_object, sdk::response::DesiredResource};
 
 /// The API group of rights.
 const RBAC: &str = "rbac.authorization.k8s.io";

@@ -6,6 +6,7 @@ use testplatform_apis::{
     condition::{Condition, ConditionStatus, FatalReason, SPACE_READY, SpaceReady},
     foreign::meta::find_condition,
     space::SpaceStatus,
+    text::bounded,
 };
 
 use super::{SpaceCredentials, SpaceEvaluation};
@@ -17,7 +18,6 @@ use crate::{
         response::{Event, encode_condition, encode_event, encode_resource, response_meta},
         wire,
     },
-    text::bounded,
 };
 
 /// Builds the full response. Resources of earlier steps pass through byte for byte. It requests nothing: everything it needs is observed or

@@ -8,6 +8,7 @@ use testplatform_apis::{
     duration::GoDuration,
     input::Settings,
     names::ours,
+    text::bounded,
 };
 
 use crate::{
@@ -25,7 +26,6 @@ use crate::{
         request::{AdmissionIssue, PoolClaim, PoolRef},
     },
     sdk::{composite::FieldProblem, wire},
-    text::bounded,
 };
 
 /// Why a place that was chosen before is taken.

@@ -13,6 +13,7 @@ use testplatform_apis::{
         meta::{ObservedCondition, find_condition},
     },
     names::{ObjectName, ours},
+    text::bounded,
 };
 
 use super::{
@@ -27,7 +28,6 @@ use crate::{
     },
     objects::{assemble_object, build_object},
     sdk::response::DesiredResource,
-    text::bounded,
 };
 
 /// The backend of the `ciOperator` block.

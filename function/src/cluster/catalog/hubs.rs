@@ -23,12 +23,13 @@ use testplatform_apis::{
     collect,
     hub::{Hub, Known, NoHub, Selected, known_facts},
     template::Backend,
+    text::bounded,
 };
 
 pub use failover::{FAILOVER_DELAY, Failover, MAX_EXCLUDED, decide_failover, excluded_annotation};
 pub use filter::Rejection;
 
-use crate::{cluster::observed::Hubs, text::bounded};
+use crate::cluster::observed::Hubs;
 
 /// Maximum number of hubs in a refusal.
 const MAX_LISTED: usize = 10;

@@ -9,6 +9,7 @@ use testplatform_apis::{
     names::{ObjectName, ours},
     prerequisites,
     template::{Backend, entry::BundleDocument},
+    text::bounded,
 };
 
 use crate::{
@@ -22,7 +23,6 @@ use crate::{
         request::{AdmissionIssue, Placement, Resolution, ResolvedSpec, Templated},
     },
     objects::SyncState,
-    text::bounded,
 };
 
 /// The longest name of whoever asks for a credential; a longer one is cut.

@@ -34,6 +34,7 @@ use testplatform_apis::{
     input::Settings,
     names::ours,
     template::{Backend, descriptor::ReleaseRule, effective::Effective, entry::Entry, version::Version},
+    text::bounded,
 };
 
 pub use claim_spec::ClaimSpec;
@@ -48,7 +49,6 @@ use crate::{
         request::{AdmissionIssue, Resolution, ResolvedSpec, Templated, Terms},
     },
     sdk::composite::FieldProblem,
-    text::bounded,
 };
 
 impl Templated {

@@ -5,6 +5,7 @@ use testplatform_apis::{
     byoc::{self, ClaimBlock, NAMESPACE_PREFIX, SecretSyncReport, SecretSyncResult},
     condition::Request,
     names::{Uid, ours, shorten_name},
+    text::bounded,
 };
 
 use crate::{
@@ -20,7 +21,6 @@ use crate::{
     },
     objects::SyncState,
     sdk::composite::FieldProblem,
-    text::bounded,
 };
 
 /// The longest name of a namespace for tenant credentials: that of one that is called by a uid. It leaves room for names of control planes.

@@ -6,10 +6,11 @@ use testplatform_apis::{
     foreign::meta::{Metadata, ObservedCondition, find_condition},
     json,
     names::ours,
+    text::bounded,
 };
 
 use super::tenant_credentials::ObservedObject;
-use crate::{objects::found_none, text::bounded};
+use crate::objects::found_none;
 
 /// Composition resource name of the Object with the request to the hub-side provider.
 pub const BUNDLES: &str = "bundles";

@@ -13,17 +13,15 @@ use testplatform_apis::{
         meta::{Lenient, ObservedCondition, find_condition},
         object::is_owned_by_another,
     },
+    text::bounded,
 };
 
 use super::sizes::TEXT;
-use crate::{
-    sdk::{
-        composite::{Composite, Flavour},
-        proto::{ResourceSelector, RunFunctionRequest, resource_selector::Match},
-        requirements::{RequirementNames, fetched_resources, selector},
-        wire::{self, FieldList, Keep},
-    },
-    text::bounded,
+use crate::sdk::{
+    composite::{Composite, Flavour},
+    proto::{ResourceSelector, RunFunctionRequest, resource_selector::Match},
+    requirements::{RequirementNames, fetched_resources, selector},
+    wire::{self, FieldList, Keep},
 };
 
 /// The claim itself. Never bootstrapped: it is seldom needed.

@@ -13,6 +13,7 @@ use testplatform_apis::{
     names::{ObjectName, Uid, ours},
     phase::Phase,
     status::{HandedOverStatus, TakeOverStage, TestPlatformClusterStatus},
+    text::bounded,
 };
 
 use super::{EPHEMERAL_CLUSTER, Observed, PrimaryObject};
@@ -23,7 +24,6 @@ use crate::{
         proto::RunFunctionRequest,
         requirements::{RequirementNames, fetched_resources},
     },
-    text::bounded,
 };
 
 /// The other side of a handover.

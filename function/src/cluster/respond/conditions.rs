@@ -13,6 +13,7 @@ use testplatform_apis::{
         meta::{ObservedCondition, find_condition},
     },
     phase::Phase,
+    text::bounded,
 };
 
 use crate::{
@@ -24,7 +25,6 @@ use crate::{
     },
     objects::SyncState,
     sdk::composite::Flavour,
-    text::bounded,
 };
 
 /// The conditions, in their order.

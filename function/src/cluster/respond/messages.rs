@@ -1,6 +1,6 @@
 //! Sentences about a cluster, for its status and its conditions.
 
-use testplatform_apis::{condition::Failure, phase::Phase};
+use testplatform_apis::{condition::Failure, phase::Phase, text::bounded};
 
 use crate::{
     cluster::{
@@ -10,7 +10,6 @@ use crate::{
         respond::{refusal::find_refusal, transfer},
     },
     objects::SyncState,
-    text::bounded,
 };
 
 /// Whether the kubeconfig is published but never reached the tenant: core cannot write the claim's Secret.

@@ -8,6 +8,7 @@ use testplatform_apis::{
         BackendStatus, CredentialsState, CredentialsStatus, ErrorStatus, HubStatus, ProwJobStatus,
         TemplateStatus, TestPlatformClusterStatus,
     },
+    text::bounded,
 };
 
 use crate::{
@@ -22,7 +23,6 @@ use crate::{
         },
     },
     sdk::response::DesiredResource,
-    text::bounded,
 };
 
 /// A text of the status.

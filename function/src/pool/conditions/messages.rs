@@ -1,9 +1,9 @@
 //! Messages about a pool. They have no times, because a message changes only with the state.
 
-use testplatform_apis::pool_report::RotationReport;
+use testplatform_apis::{pool_report::RotationReport, text::bounded};
 
 use super::super::{PoolEvaluation, observed::ObservedPool};
-use crate::{objects::SyncState, text::bounded};
+use crate::objects::SyncState;
 
 /// How the pool goes.
 pub(in super::super) fn draining_message(evaluation: &PoolEvaluation) -> String {

@@ -8,10 +8,10 @@ use testplatform_apis::{
     },
     pool::ScalingMode,
     pool_report::{RefreshPhase, RotationPhase},
+    text::bounded,
 };
 
 use super::{super::PoolEvaluation, build_condition, messages};
-use crate::text::bounded;
 
 /// How a refresh that was asked for gets on.
 pub(super) fn refreshing_condition(evaluation: &PoolEvaluation) -> Condition {

@@ -5,15 +5,13 @@ use jiff::SignedDuration;
 use testplatform_apis::{
     foreign::caas::{conditions, phases},
     redact::redact_text,
+    text::bounded,
 };
 
 use super::facts::InstanceFacts;
-use crate::{
-    cluster::backends::{
-        common::templated::{FailureCondition, Sentence, is_network_error},
-        hosted_cluster::UnderlyingCluster,
-    },
-    text::bounded,
+use crate::cluster::backends::{
+    common::templated::{FailureCondition, Sentence, is_network_error},
+    hosted_cluster::UnderlyingCluster,
 };
 
 /// Grace period for failures of CaaS itself.

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use testplatform_apis::{
     foreign::{caas::KIND, meta::find_condition},
     template::entry::Observes,
+    text::bounded,
 };
 
 use super::{CaasRequest, cluster_conditions, facts::InstanceFacts, failures, observer};
@@ -21,7 +22,6 @@ use crate::{
         request::{Templated, Validated},
     },
     objects::SyncState,
-    text::bounded,
 };
 
 pub(super) fn assess_health(templated: &Templated, request: &Validated, observed: &Observed) -> Health {

@@ -9,6 +9,7 @@ use testplatform_apis::{
     },
     names::ours,
     status::{NodeGroupStatus, NodesStatus, ProgressStatus},
+    text::bounded,
 };
 
 use super::{
@@ -28,7 +29,6 @@ use crate::{
         request::Templated,
     },
     objects::SyncState,
-    text::bounded,
 };
 
 pub(super) fn build_conditions(

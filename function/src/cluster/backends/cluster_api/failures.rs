@@ -5,13 +5,11 @@ use jiff::SignedDuration;
 use testplatform_apis::{
     foreign::{cluster_api::conditions, meta::ObservedCondition},
     redact::redact_text,
+    text::bounded,
 };
 
 use super::facts::TopologyFacts;
-use crate::{
-    cluster::backends::common::templated::{FailureCondition, Sentence},
-    text::bounded,
-};
+use crate::cluster::backends::common::templated::{FailureCondition, Sentence};
 
 /// Longer grace period: an unreconciled topology may be waiting for its ClusterClass, and an unreachable API may be restarting.
 const LONG_GRACE: SignedDuration = SignedDuration::from_mins(5);

@@ -1,21 +1,21 @@
 //! Status of a Cluster → [`Health`].
 
-use testplatform_apis::foreign::{
-    Endpoint,
-    cluster_api::{KIND, conditions},
+use testplatform_apis::{
+    foreign::{
+        Endpoint,
+        cluster_api::{KIND, conditions},
+    },
+    text::bounded,
 };
 
 use super::{cluster_conditions, facts::TopologyFacts, failures};
-use crate::{
-    cluster::{
-        backends::{
-            Health,
-            common::templated::{BackendStatus, unobserved_health},
-        },
-        observed::Observed,
-        request::{Templated, Validated},
+use crate::cluster::{
+    backends::{
+        Health,
+        common::templated::{BackendStatus, unobserved_health},
     },
-    text::bounded,
+    observed::Observed,
+    request::{Templated, Validated},
 };
 
 pub(super) fn assess_health(templated: &Templated, request: &Validated, observed: &Observed) -> Health {

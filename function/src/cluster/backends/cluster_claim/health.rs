@@ -8,6 +8,7 @@ use testplatform_apis::{
     hive_status::HiveStatus,
     names::ours,
     status::QueueStatus,
+    text::bounded,
 };
 
 use super::{
@@ -17,17 +18,14 @@ use super::{
     },
     messages,
 };
-use crate::{
-    cluster::{
-        backends::{
-            Health, Stage,
-            api::MAX_DIAGNOSTICS,
-            common::published_credentials::{PublishedCredentials, is_admin_published, read_published},
-        },
-        observed::{Observed, Remote},
-        request::{AdmissionIssue, PoolClaim, Validated},
+use crate::cluster::{
+    backends::{
+        Health, Stage,
+        api::MAX_DIAGNOSTICS,
+        common::published_credentials::{PublishedCredentials, is_admin_published, read_published},
     },
-    text::bounded,
+    observed::{Observed, Remote},
+    request::{AdmissionIssue, PoolClaim, Validated},
 };
 
 pub(super) fn assess_health(claimed: &PoolClaim, request: &Validated, observed: &Observed) -> Health {

@@ -7,13 +7,11 @@ use testplatform_apis::{
         meta::{ObservedCondition, find_condition},
     },
     hive_status::Supply,
+    text::bounded,
 };
 
 use super::{facts::ClaimFacts, messages};
-use crate::{
-    cluster::{observed::Observed, request::Validated},
-    text::bounded,
-};
+use crate::cluster::{observed::Observed, request::Validated};
 
 /// Where the assignment stands.
 pub(super) fn assignment_reason(observed_remote: &ClaimFacts<'_>) -> Assigned {

@@ -3,10 +3,10 @@
 use testplatform_apis::{
     condition::Assigned,
     hive_status::{DeprovisionFailure, ProvisionFailure, QueueReport, Supply},
+    text::bounded,
 };
 
 use super::facts::ClaimFacts;
-use crate::text::bounded;
 
 /// Current wait reason; empty if the claim waits for nothing.
 pub(super) fn waiting_message(observed_remote: &ClaimFacts<'_>, pool: &str) -> String {

@@ -16,6 +16,7 @@ use testplatform_apis::{
     foreign::object as foreign,
     names::{ObjectName, crossplane, ours},
     template::entry::BundleDocument,
+    text::bounded,
 };
 
 use super::object as composing;
@@ -30,7 +31,6 @@ use crate::{
     },
     objects::{SyncState, build_object, observer},
     sdk::response::DesiredResource,
-    text::bounded,
 };
 
 /// Noted on the one that looks: that the hub had the ConfigMap, and its Object was taken away.

@@ -7,9 +7,10 @@ use testplatform_apis::{
     },
     redact::redact_text,
     status::{ErrorStatus, NodesStatus, ProgressStatus},
+    text::bounded,
 };
 
-use crate::{cluster::observed::Observed, text::bounded};
+use crate::cluster::observed::Observed;
 
 /// Condition of one part of the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]

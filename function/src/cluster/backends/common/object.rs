@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use testplatform_apis::{
     condition::{Failure, HubSelection},
     names::{Uid, crossplane, ephemeral_cluster as annotations, keys, ours},
+    text::bounded,
     yaml::sort_keys,
 };
 
@@ -18,7 +19,6 @@ use crate::{
     },
     objects::{SyncState, build_object},
     sdk::{composite::Flavour, response::DesiredResource},
-    text::bounded,
 };
 
 /// Builds the primary Object: `managed-<composite>` around `manifest`, or nothing. `annotations` are the backend's own.

@@ -6,9 +6,8 @@ use testplatform_apis::{
     condition::Credentials,
     hive_status::{Blocked, BlockingReason, HiveStatus},
     names::ObjectName,
+    text::bounded,
 };
-
-use crate::text::bounded;
 
 /// Said of credentials that are the admin's where those of a ServiceAccount were asked for.
 pub(in crate::cluster::backends) const ADMIN_PUBLISHED: &str = "the hub publishes the admin's credentials and not those of a ServiceAccount, so they are not read; its provider has to be updated, or to make EphemeralClusters itself";

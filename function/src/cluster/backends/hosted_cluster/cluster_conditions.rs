@@ -4,6 +4,7 @@ use testplatform_apis::{
     condition::{ConditionStatus, ControlPlaneLevel, Infrastructure, NodesLevel},
     foreign::{hosted_cluster::conditions, meta::ObservedCondition},
     status::{NodeGroupStatus, NodesStatus, ProgressStatus},
+    text::bounded,
 };
 
 use super::{
@@ -16,7 +17,6 @@ use crate::{
         observed::NodePoolObject,
     },
     objects::SyncState,
-    text::bounded,
 };
 
 pub(in crate::cluster::backends) fn infrastructure_condition(

@@ -1,9 +1,8 @@
 //! URL of a cluster's console.
 
-use testplatform_apis::foreign::hosted_cluster::HostedCluster;
+use testplatform_apis::{foreign::hosted_cluster::HostedCluster, text::bounded};
 
 use super::{facts::HostedClusterFacts, version::completed_update};
-use crate::text::bounded;
 
 /// Known once the console is there, for which there have to be nodes.
 pub(in crate::cluster::backends) fn console_url(facts: &HostedClusterFacts<'_>) -> Option<String> {

@@ -4,13 +4,11 @@ use testplatform_apis::{
     condition::{ControlPlaneLevel, Infrastructure},
     foreign::hosted_cluster::HostedCluster,
     status::ProgressStatus,
+    text::bounded,
 };
 
 use super::{cluster_conditions, console, facts::HostedClusterFacts, failures, version};
-use crate::{
-    cluster::backends::{BackendCondition, common::templated::FailureCondition},
-    text::bounded,
-};
+use crate::cluster::backends::{BackendCondition, common::templated::FailureCondition};
 
 /// A HostedCluster behind what another backend makes.
 pub(in crate::cluster::backends) struct UnderlyingCluster<'a>(HostedClusterFacts<'a>);

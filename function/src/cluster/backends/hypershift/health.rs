@@ -1,19 +1,16 @@
 //! Status of a HostedCluster and its NodePools → [`Health`].
 
 use super::{HyperShiftRequest, cluster_conditions, facts};
-use crate::{
-    cluster::{
-        backends::{
-            Health,
-            common::templated::{BackendStatus, unobserved_health},
-            hosted_cluster::{completed_update, console_url, failures},
-        },
-        observed::Observed,
-        request::{Templated, Validated},
+use crate::cluster::{
+    backends::{
+        Health,
+        common::templated::{BackendStatus, unobserved_health},
+        hosted_cluster::{completed_update, console_url, failures},
     },
-    text::bounded,
+    observed::Observed,
+    request::{Templated, Validated},
 };
-use testplatform_apis::foreign::hosted_cluster::HOSTED_CLUSTER;
+use testplatform_apis::{foreign::hosted_cluster::HOSTED_CLUSTER, text::bounded};
 
 pub(super) fn assess_health(templated: &Templated, request: &Validated, observed: &Observed) -> Health {
     let mut health = unobserved_health(templated);

@@ -7,15 +7,13 @@ use testplatform_apis::{
     json,
     names::ours,
     redact::redact_text,
+    text::bounded,
 };
 
 use super::{facts::OrderFacts, remote::observed_order};
-use crate::{
-    cluster::{
-        backends::{common::templated::FailureCondition, hosted_cluster},
-        observed::Observed,
-    },
-    text::bounded,
+use crate::cluster::{
+    backends::{common::templated::FailureCondition, hosted_cluster},
+    observed::Observed,
 };
 
 /// How often the job may fail at one spec.

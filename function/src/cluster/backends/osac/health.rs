@@ -6,20 +6,18 @@ use testplatform_apis::{
         meta::find_condition,
         osac::{KIND, conditions},
     },
+    text::bounded,
 };
 
 use super::{OsacRequest, cluster_conditions, facts::OrderFacts, failures};
-use crate::{
-    cluster::{
-        backends::{
-            Health,
-            common::templated::{BackendStatus, unobserved_health},
-            hosted_cluster::{completed_update, console_url},
-        },
-        observed::Observed,
-        request::{Templated, Validated},
+use crate::cluster::{
+    backends::{
+        Health,
+        common::templated::{BackendStatus, unobserved_health},
+        hosted_cluster::{completed_update, console_url},
     },
-    text::bounded,
+    observed::Observed,
+    request::{Templated, Validated},
 };
 
 pub(super) fn assess_health(templated: &Templated, request: &Validated, observed: &Observed) -> Health {

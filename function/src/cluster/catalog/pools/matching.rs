@@ -4,12 +4,10 @@ use testplatform_apis::{
     catalogue::{Catalogue, CatalogueFlaw, Pool},
     claim::ClusterClaimSpec,
     condition::Request,
-};
-
-use crate::{
-    cluster::{observed::Pools, request::AdmissionIssue},
     text::bounded,
 };
+
+use crate::cluster::{observed::Pools, request::AdmissionIssue};
 
 /// The most pools that a refusal names.
 const MAX_NAMED: usize = 10;

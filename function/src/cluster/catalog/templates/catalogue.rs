@@ -1,13 +1,10 @@
 //! Catalogue entry of a claim, and the message if there is no usable one.
 
-use testplatform_apis::{condition::Request, template::entry::Entry};
+use testplatform_apis::{condition::Request, template::entry::Entry, text::bounded};
 
-use crate::{
-    cluster::{
-        observed::{TemplateEntry, Templates},
-        request::AdmissionIssue,
-    },
-    text::bounded,
+use crate::cluster::{
+    observed::{TemplateEntry, Templates},
+    request::AdmissionIssue,
 };
 
 /// The most templates or versions that a refusal names.

@@ -10,6 +10,7 @@ use testplatform_apis::{
         AUTOSCALE_RULE, COUNT_OR_AUTOSCALE, ControlPlane, FORCE_RULE, HubChoice, Network, NodeGroup,
         TIMEOUTS_RULE, Timeouts, Values,
     },
+    text::bounded,
 };
 
 use crate::{
@@ -21,7 +22,6 @@ use crate::{
         composite::{FieldProblem, UNREADABLE},
         wire,
     },
-    text::bounded,
 };
 
 /// Fields of a claim besides `template`.

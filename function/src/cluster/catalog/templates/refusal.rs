@@ -1,8 +1,8 @@
 //! Refusals, listed together so that all of them can be corrected at once.
 
-use testplatform_apis::condition::Request;
+use testplatform_apis::{condition::Request, text::bounded};
 
-use crate::{cluster::request::AdmissionIssue, text::bounded};
+use crate::cluster::request::AdmissionIssue;
 
 /// Something that cannot be had: all of them are said at once.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,16 +3,14 @@
 use testplatform_apis::{
     collect,
     condition::{Condition, ConditionStatus, ConditionType, Request},
+    text::bounded,
 };
 
-use crate::{
-    cluster::{
-        admission::{HIVE_ENDS_IT, HIVES_END},
-        lifecycle::ClusterEvaluation,
-        request::{AdmissionIssue, Block, Validated},
-        respond::refusal::find_refusal,
-    },
-    text::bounded,
+use crate::cluster::{
+    admission::{HIVE_ENDS_IT, HIVES_END},
+    lifecycle::ClusterEvaluation,
+    request::{AdmissionIssue, Block, Validated},
+    respond::refusal::find_refusal,
 };
 
 pub(super) fn accepted_condition(evaluation: &ClusterEvaluation) -> Condition {

@@ -7,15 +7,13 @@ use testplatform_apis::{
     },
     hub::NoHub,
     phase::Phase,
+    text::bounded,
 };
 
-use crate::{
-    cluster::{
-        backends::{self, BackendCondition},
-        lifecycle::ClusterEvaluation,
-        request::Resolution,
-    },
-    text::bounded,
+use crate::cluster::{
+    backends::{self, BackendCondition},
+    lifecycle::ClusterEvaluation,
+    request::Resolution,
 };
 
 /// None, for other claims.

@@ -1,10 +1,9 @@
 //! A failure of a cluster, and its start.
 
 use jiff::{SignedDuration, Timestamp};
-use testplatform_apis::{foreign::meta::ObservedCondition, redact::redact_text};
+use testplatform_apis::{foreign::meta::ObservedCondition, redact::redact_text, text::bounded};
 
 use super::sentence::Sentence;
-use crate::text::bounded;
 
 /// How long something has to be wrong for good, by its own transition time, before it is believed.
 const GRACE: SignedDuration = SignedDuration::from_mins(3);

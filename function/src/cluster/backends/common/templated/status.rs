@@ -9,23 +9,21 @@ use testplatform_apis::{
     hive_status::HiveStatus,
     names::ours,
     status::ErrorStatus,
+    text::bounded,
 };
 
 use super::FailureCondition;
-use crate::{
-    cluster::{
-        backends::{
-            BackendCondition, Health, Stage,
-            api::MAX_DIAGNOSTICS,
-            common::{
-                bundles,
-                published_credentials::{PublishedCredentials, is_admin_published, read_published},
-            },
+use crate::cluster::{
+    backends::{
+        BackendCondition, Health, Stage,
+        api::MAX_DIAGNOSTICS,
+        common::{
+            bundles,
+            published_credentials::{PublishedCredentials, is_admin_published, read_published},
         },
-        observed::{Observed, PrimaryObject},
-        request::{Templated, Validated},
     },
-    text::bounded,
+    observed::{Observed, PrimaryObject},
+    request::{Templated, Validated},
 };
 
 /// State of a cluster as a backend observes it.

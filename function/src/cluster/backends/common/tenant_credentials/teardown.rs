@@ -9,7 +9,7 @@
 //! Source: Hive, `pkg/controller/clusterclaim/clusterclaim_controller.go`, `cleanupResources`, and
 //! `pkg/controller/clusterpool/clusterpool_controller.go`, `reconcileDeletedPool`.
 
-use testplatform_apis::{condition::Failure, foreign::cluster_pool::KIND, names::ours};
+use testplatform_apis::{condition::Failure, foreign::cluster_pool::KIND, names::ours, text::bounded};
 
 use super::build_pool_spec;
 use crate::{
@@ -22,7 +22,6 @@ use crate::{
         request::Validated,
     },
     objects::{SyncState, observer},
-    text::bounded,
 };
 
 /// How far the pool of a claim is whose end was asked for.
