@@ -10,17 +10,17 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use function_model::examples;
-use function_testplatform::{
+use jiff::Timestamp;
+use prost::{Message as _, bytes::Bytes};
+use prost_types::{Struct, Value as Message, value::Kind};
+use serde_json::Value;
+use testplatform_composites::{
     Options, run,
     sdk::{
         proto::{Resource, RunFunctionRequest},
         wire,
     },
 };
-use jiff::Timestamp;
-use prost::{Message as _, bytes::Bytes};
-use prost_types::{Struct, Value as Message, value::Kind};
-use serde_json::Value;
 
 fn now() -> Timestamp {
     examples::MADE.parse().unwrap()

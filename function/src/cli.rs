@@ -7,13 +7,11 @@ use clap::{
     Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, builder::BoolishValueParser,
     error::ErrorKind, parser::ValueSource,
 };
-use function_testplatform::{
-    Options,
-    render::RenderArgs,
-    serve::{Address, Config, Security},
-};
+use function_testplatform::serve::{Address, Config, Security};
 use jiff::SignedDuration;
+use testplatform_composites::Options;
 use testplatform_process::logs::Format;
+use testplatform_render::RenderArgs;
 
 /// Composition function: a TestPlatformCluster claim in, remote objects, status and credentials out.
 ///
@@ -101,7 +99,7 @@ pub struct LogArgs {
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// Network to listen on; only tcp is there, the flag is accepted because other functions have it.
-    #[arg(long, env = "NETWORK", default_value = "tcp", value_parser = network)]
+    #[arg(long, env = "NETWORK", default_value = "tcp", value_parser = parse_network)]
     network: String,
     /// Where to serve gRPC; without a host on every interface.
     #[arg(long, env = "ADDRESS", default_value = ":9443", value_name = "HOST:PORT")]
@@ -121,7 +119,7 @@ pub struct ServeArgs {
     #[arg(default_value = "64", value_parser = clap::value_parser!(u32).range(1..=2048))]
     max_recv_message_size: u32,
     /// How long an answer is good when the step's input does not say; Crossplane then asks again.
-    #[arg(long, env = "TTL", default_value = "60s", value_name = "DURATION", value_parser = duration)]
+    #[arg(long, env = "TTL", default_value = "60s", value_name = "DURATION", value_parser = parse_duration)]
     ttl: Duration,
     /// Where to serve /healthz, /readyz and /metrics over plain HTTP.
     #[arg(long, env = "METRICS_ADDRESS", visible_alias = "health-address", value_name = "HOST:PORT")]
@@ -129,11 +127,11 @@ pub struct ServeArgs {
     metrics_address: Address,
     /// Ask clients to connect again after this time, so that new replicas get calls; 0 for never.
     #[arg(long, env = "MAX_CONNECTION_AGE", default_value = "5m", value_name = "DURATION")]
-    #[arg(value_parser = duration)]
+    #[arg(value_parser = parse_duration)]
     max_connection_age: Duration,
     /// How long calls in flight may take after SIGTERM; keep it below the pod's termination grace period.
     #[arg(long, env = "SHUTDOWN_TIMEOUT", default_value = "25s", value_name = "DURATION")]
-    #[arg(value_parser = duration)]
+    #[arg(value_parser = parse_duration)]
     shutdown_timeout: Duration,
 }
 
@@ -164,12 +162,12 @@ impl ServeArgs {
     }
 }
 
-fn network(text: &str) -> Result<String, String> {
+fn parse_network(text: &str) -> Result<String, String> {
     if text == "tcp" { Ok(text.to_owned()) } else { Err("only tcp is supported".to_owned()) }
 }
 
 /// A Go duration, or a number of seconds.
-fn duration(text: &str) -> Result<Duration, String> {
+fn parse_duration(text: &str) -> Result<Duration, String> {
     let hint = "expected a duration as in 90s or 1m30s, or a number of seconds";
     if let Ok(seconds) = text.parse() {
         return Ok(Duration::from_secs(seconds));
@@ -259,12 +257,12 @@ mod tests {
     fn durations_are_go_durations_or_seconds() {
         let cases = [("90", 90_000), ("90s", 90_000), ("1m30s", 90_000), ("1h", 3_600_000), ("250ms", 250)];
         for (text, millis) in cases {
-            assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
+            assert_eq!(parse_duration(text), Ok(Duration::from_millis(millis)), "{text}");
         }
-        assert_eq!(duration("1.5h"), Ok(Duration::from_mins(90)));
-        assert_eq!(duration("0"), Ok(Duration::ZERO));
+        assert_eq!(parse_duration("1.5h"), Ok(Duration::from_mins(90)));
+        assert_eq!(parse_duration("0"), Ok(Duration::ZERO));
         for text in ["", "-1s", "1y", "s", "1 parsec"] {
-            assert!(duration(text).is_err(), "{text}");
+            assert!(parse_duration(text).is_err(), "{text}");
         }
     }
 }

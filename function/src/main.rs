@@ -6,13 +6,11 @@ use std::{io, process::ExitCode};
 
 use anyhow::Context as _;
 use cli::{Cli, Command};
-use function_testplatform::{
-    Options,
-    render::RenderArgs,
-    serve::{Config, Function, Security, Server, metrics::Metrics},
-};
+use function_testplatform::serve::{Config, Function, Security, Server, metrics::Metrics};
 use jiff::Timestamp;
+use testplatform_composites::Options;
 use testplatform_process::{logs, panics};
+use testplatform_render::RenderArgs;
 use tokio::{
     runtime::Runtime,
     signal::unix::{SignalKind, signal},
@@ -48,7 +46,7 @@ fn main() -> ExitCode {
 }
 
 fn render(args: &RenderArgs) -> ExitCode {
-    match function_testplatform::render::render(args, now, &mut io::stdout(), &mut io::stderr()) {
+    match testplatform_render::render(args, now, &mut io::stdout(), &mut io::stderr()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");

@@ -24,6 +24,7 @@ pub use function::{Function, MAX_RESPONSE_BYTES};
 use measured::Measured;
 use metrics::Metrics;
 use services::{ServiceName, Services};
+use testplatform_composites::sdk::proto::{self, v1, v1beta1};
 use testplatform_process::admin::{self, Ready};
 use thiserror::Error;
 use tls::Certs;
@@ -35,8 +36,6 @@ use tokio::{
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{server::NamedService, transport};
 use tonic_health::server::HealthReporter;
-
-use crate::sdk::proto::{self, v1, v1beta1};
 
 type V1 = v1::function_runner_service_server::FunctionRunnerServiceServer<Function>;
 type V1Beta1 = v1beta1::function_runner_service_server::FunctionRunnerServiceServer<Function>;
@@ -127,8 +126,8 @@ impl Server {
                 Some(Arc::new(certs.map_err(Error::Certificates)?))
             }
         };
-        let grpc = bind(&config.address, "gRPC").await?;
-        let admin = bind(&config.admin_address, "health and metrics").await?;
+        let grpc = bind_listener(&config.address, "gRPC").await?;
+        let admin = bind_listener(&config.admin_address, "health and metrics").await?;
         Ok(Self { config, function: Arc::new(function), certs, grpc, admin })
     }
 
@@ -150,15 +149,15 @@ impl Server {
         let written = metrics.clone();
         let admin = tokio::spawn(admin::serve(self.admin, ready.clone(), move || written.encode()));
 
-        let (reporter, services) = services(&self.function, self.config.max_recv_message_size).await?;
+        let (reporter, services) = build_services(&self.function, self.config.max_recv_message_size).await?;
         let (stop, stopped) = watch::channel(false);
         let serving = async {
             let (out, connections) = mpsc::channel(1);
             let accepting = match self.certs {
-                None => tokio::spawn(incoming::plain(self.grpc, out)),
-                Some(certs) => tokio::spawn(incoming::encrypted(self.grpc, certs, metrics, out)),
+                None => tokio::spawn(incoming::accept_plain(self.grpc, out)),
+                Some(certs) => tokio::spawn(incoming::accept_encrypted(self.grpc, certs, metrics, out)),
             };
-            serve(&self.config, services, connections, stopped).await?;
+            serve_connections(&self.config, services, connections, stopped).await?;
             let _ = accepting.await;
             Ok::<_, Error>(())
         };
@@ -183,13 +182,13 @@ impl Server {
     }
 }
 
-async fn bind(address: &Address, purpose: &'static str) -> Result<TcpListener, Error> {
+async fn bind_listener(address: &Address, purpose: &'static str) -> Result<TcpListener, Error> {
     let error = |cause| Error::Listen { address: address.clone(), purpose, cause };
     address.bind().await.map_err(error)
 }
 
 /// Everything that is on the gRPC port: the function under both names, health, reflection.
-async fn services(function: &Arc<Function>, limit: usize) -> Result<(HealthReporter, Services), Error> {
+async fn build_services(function: &Arc<Function>, limit: usize) -> Result<(HealthReporter, Services), Error> {
     let metrics: Metrics = function.metrics().clone();
     let (reporter, health) = tonic_health::server::health_reporter();
     reporter.set_serving::<V1>().await;
@@ -218,7 +217,7 @@ async fn not_serving(reporter: &HealthReporter) {
 }
 
 /// Runs HTTP/2 on the connections until told to stop and all of them are closed.
-async fn serve(
+async fn serve_connections(
     config: &Config,
     services: Services,
     connections: mpsc::Receiver<io::Result<Connection>>,

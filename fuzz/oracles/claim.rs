@@ -2,16 +2,16 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use function_testplatform::{
+use prost::{Message as _, bytes::Bytes};
+use serde_json::{Value, json};
+use testplatform_apis::names::ephemeral_cluster::{KONFLUX_CLUSTER, KONFLUX_TENANT};
+use testplatform_composites::{
     Options, run,
     sdk::{
         proto::{Resource, Resources, RunFunctionRequest, Severity, State},
         wire,
     },
 };
-use prost::{Message as _, bytes::Bytes};
-use serde_json::{Value, json};
-use testplatform_apis::names::ephemeral_cluster::{KONFLUX_CLUSTER, KONFLUX_TENANT};
 
 use super::request::{answered, now};
 

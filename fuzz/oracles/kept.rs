@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use function_testplatform::{
+use jiff::Timestamp;
+use prost::{Message as _, bytes::Bytes};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use testplatform_apis::names::{ObjectName, ours};
+use testplatform_composites::{
     Evaluation,
     sdk::{
         proto::{Resource, RunFunctionRequest, RunFunctionResponse, Status},
         wire,
     },
 };
-use jiff::Timestamp;
-use prost::{Message as _, bytes::Bytes};
-use serde::Deserialize;
-use serde_json::{Value, json};
-use testplatform_apis::names::{ObjectName, ours};
 
 /// What of a cluster is ours by its name. Everything else has our label.
 const CLUSTER: [&str; 3] = ["claim", "credentials", "ec"];

@@ -3,12 +3,12 @@
 #[path = "kept.rs"]
 pub mod kept;
 
-use function_testplatform::{
+use jiff::Timestamp;
+use prost::Message as _;
+use testplatform_composites::{
     Evaluation, Options, run,
     sdk::proto::{RunFunctionRequest, RunFunctionResponse, Severity},
 };
-use jiff::Timestamp;
-use prost::Message as _;
 
 /// When every request is looked at: some deadlines of the corpus have passed by then.
 const NOW: &str = "2026-11-21T10:30:00Z";

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use function_testplatform::sdk::wire::{Error, to_struct, to_value};
 use prost::{
     Message as _,
     encoding::{WireType, decode_key, decode_varint},
 };
 use prost_types::{Struct, Value as Proto, value::Kind};
 use serde_json::{Map, Value};
+use testplatform_composites::sdk::wire::{Error, to_struct, to_value};
 
 /// The largest magnitude up to which every integer is a double of its own.
 const MAX_INTEGER: f64 = 9_007_199_254_740_992.0;

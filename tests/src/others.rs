@@ -7,11 +7,9 @@ pub mod next;
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
-use function_testplatform::{
-    sdk::proto::{RunFunctionRequest, RunFunctionResponse},
-    serve::{Address, Config, Function, Security, Server, metrics::Metrics},
-};
+use function_testplatform::serve::{Address, Config, Function, Security, Server, metrics::Metrics};
 use jiff::Timestamp;
+use testplatform_composites::sdk::proto::{RunFunctionRequest, RunFunctionResponse};
 use tokio::{
     runtime::Runtime,
     signal::unix::{SignalKind, signal},

@@ -5,15 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use function_testplatform::{
-    render::{self, RenderArgs},
-    sdk::{
-        proto::{Resource, RunFunctionRequest},
-        wire,
-    },
-};
 use jiff::{SignedDuration, Timestamp};
 use prost::{Message as _, bytes::Bytes};
+use testplatform_composites::sdk::{
+    proto::{Resource, RunFunctionRequest},
+    wire,
+};
+use testplatform_render::RenderArgs;
 
 use super::times::move_times;
 
@@ -59,7 +57,8 @@ fn last_pass(top: &Path, directory: &Path) -> RunFunctionRequest {
         now: Some(made),
         ..RenderArgs::default()
     };
-    let rendered = render::Input::load(&arguments, made).and_then(|(input, _)| render::run(&input, made));
+    let rendered = testplatform_render::Input::load(&arguments, made)
+        .and_then(|(input, _)| testplatform_render::run(&input, made));
     let mut rendered = rendered.unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
     rendered.passes.pop().unwrap().request
 }

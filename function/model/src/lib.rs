@@ -33,16 +33,16 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use function_testplatform::sdk::{
+use prost::{Message as _, bytes::Bytes};
+use serde_json::{Map, Value, json};
+use testplatform_apis::foreign::object;
+use testplatform_composites::sdk::{
     proto::{
         Ready, RequestMeta, Resource, Resources, RunFunctionRequest, RunFunctionResponse, Severity, State,
         Status, Target, resource::ConnectionDetailsEntry,
     },
     wire,
 };
-use prost::{Message as _, bytes::Bytes};
-use serde_json::{Map, Value, json};
-use testplatform_apis::foreign::object;
 
 /// One line on the terminal, past the test harness, which keeps what passing tests print.
 pub fn print_line(line: &str) {

@@ -4,17 +4,17 @@ mod hub;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use function_testplatform::{
+use jiff::Timestamp;
+use prost::Message as _;
+use serde_json::{Value, json};
+use testplatform_apis::names::ours;
+use testplatform_composites::{
     Evaluation, Options, run,
     sdk::{
         proto::{Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status},
         wire,
     },
 };
-use jiff::Timestamp;
-use prost::Message as _;
-use serde_json::{Value, json};
-use testplatform_apis::names::ours;
 
 /// The world around one pool.
 #[derive(Clone, Debug)]
@@ -253,7 +253,7 @@ fn merge(into: &mut Value, from: &Value) {
     }
 }
 
-fn condition_to_json(condition: &function_testplatform::sdk::proto::Condition) -> Value {
+fn condition_to_json(condition: &testplatform_composites::sdk::proto::Condition) -> Value {
     let status = match condition.status() {
         Status::ConditionTrue => "True",
         Status::ConditionFalse => "False",

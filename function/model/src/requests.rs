@@ -5,10 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use function_testplatform::sdk::proto::RunFunctionRequest;
 use jiff::{SignedDuration, Timestamp};
 use prost::Message as _;
 use serde_json::Value;
+use testplatform_composites::sdk::proto::RunFunctionRequest;
 use testplatform_test_data::upstream;
 
 use super::times::move_times;

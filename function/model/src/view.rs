@@ -1,15 +1,15 @@
 //! A response as our own decoder sees it, in the shape that protobuf libraries print: protobuf's JSON with the
 //! field names of the .proto and enums as numbers. Written field by field, so that it shares nothing with them.
 
-use function_testplatform::sdk::{
+use prost::{Message as _, bytes::Bytes};
+use serde_json::{Map, Value, json};
+use testplatform_composites::sdk::{
     proto::{
         Condition, Requirements, Resource, ResourceSelector, Result as Event, RunFunctionResponse, State,
         resource_selector::Match,
     },
     wire,
 };
-use prost::{Message as _, bytes::Bytes};
-use serde_json::{Map, Value, json};
 
 /// The whole response. A connection detail without a value is null.
 pub fn render_response(response: &RunFunctionResponse) -> Value {

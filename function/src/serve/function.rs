@@ -1,4 +1,4 @@
-//! The gRPC service around [`crate::run`]: what may go wrong there must not go wrong here.
+//! The gRPC service around [`testplatform_composites::run`]: what may go wrong there must not go wrong here.
 //!
 //! A call is answered by exactly one of: what the function said, untouched; or, if it panicked or said more
 //! than Crossplane can receive, one FATAL result. After a FATAL Crossplane leaves everything as it is, while
@@ -6,7 +6,7 @@
 //!
 //! The handler needs a fraction of a millisecond of CPU and nothing else, so it runs where the request was
 //! decoded. Resources of other steps and the context are raw bytes from the request to the response
-//! ([`crate::sdk::proto`]), so that passing them through is a reference count, and exact.
+//! ([`testplatform_composites::sdk::proto`]), so that passing them through is a reference count, and exact.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -17,17 +17,18 @@ use jiff::Timestamp;
 use prost::Message as _;
 use serde::Deserialize;
 use testplatform_apis::condition::FatalReason;
-use testplatform_process::panics;
-use tonic::{Request, Response, Status, async_trait};
-
-use super::metrics::Metrics;
-use crate::{
+use testplatform_composites::{
     Options,
     sdk::{
+        fatal::{build_fatal, repeat_conditions},
         proto::{self, RunFunctionRequest, RunFunctionResponse, Severity},
         wire,
     },
 };
+use testplatform_process::panics;
+use tonic::{Request, Response, Status, async_trait};
+
+use super::metrics::Metrics;
 
 /// The largest response that Crossplane receives. Its client keeps grpc-go's default, and no flag changes it.
 pub const MAX_RESPONSE_BYTES: usize = 4 * 1024 * 1024;
@@ -42,9 +43,13 @@ pub struct Function {
 }
 
 impl Function {
-    /// Serves [`crate::run`]; `clock` says what time it is when a request arrives.
+    /// Serves [`testplatform_composites::run`]; `clock` says what time it is when a request arrives.
     pub fn new(options: Options, clock: fn() -> Timestamp, metrics: Metrics) -> Self {
-        Self::with_handler(move |request, now| crate::run(request, &options, now), clock, metrics)
+        Self::with_handler(
+            move |request, now| testplatform_composites::run(request, &options, now),
+            clock,
+            metrics,
+        )
     }
 
     /// Serves another handler: tests have slow, huge and panicking ones.
@@ -73,8 +78,8 @@ impl Function {
                 let place = panics::take_place().map(|place| format!(" at {place}")).unwrap_or_default();
                 let message = format!("internal error: the function panicked{place}; nothing was changed");
                 // A request that caused a panic once may do so again.
-                let shown = catch_unwind(AssertUnwindSafe(|| crate::sdk::fatal::repeat_conditions(request)));
-                fatal(request, message, shown.unwrap_or_default())
+                let shown = catch_unwind(AssertUnwindSafe(|| repeat_conditions(request)));
+                build_internal_error(request, message, shown.unwrap_or_default())
             });
         let mut bytes = response.encoded_len();
         if bytes > MAX_RESPONSE_BYTES {
@@ -85,23 +90,22 @@ impl Function {
                  Crossplane receives at most {MAX_RESPONSE_BYTES}, so nothing was changed"
             );
             // Not those of this answer: they would tell of what was not done.
-            response = fatal(request, message, crate::sdk::fatal::repeat_conditions(request));
+            response = build_internal_error(request, message, repeat_conditions(request));
             bytes = response.encoded_len();
         }
         self.metrics.observe(&response, bytes);
-        log(request, &response, bytes, start);
+        log_call(request, &response, bytes, start);
         response
     }
 }
 
 /// A FATAL that Crossplane can receive.
-fn fatal(
+fn build_internal_error(
     request: &RunFunctionRequest,
     message: String,
     conditions: Vec<proto::Condition>,
 ) -> RunFunctionResponse {
-    let mut response =
-        crate::sdk::fatal::build_fatal(request, FatalReason::InternalError.as_str(), message, conditions);
+    let mut response = build_fatal(request, FatalReason::InternalError.as_str(), message, conditions);
     // A request has no size limit at core. Core does not apply the desired state of a FATAL, so it may be left out.
     if response.encoded_len() > MAX_RESPONSE_BYTES {
         (response.desired, response.context) = (None, None);
@@ -131,7 +135,7 @@ struct Metadata<'a> {
     name: &'a str,
 }
 
-fn log(request: &RunFunctionRequest, response: &RunFunctionResponse, bytes: usize, start: Instant) {
+fn log_call(request: &RunFunctionRequest, response: &RunFunctionResponse, bytes: usize, start: Instant) {
     let composite = request.observed.as_ref().and_then(|observed| observed.composite.as_ref());
     let xr: Identity<'_> = composite.and_then(|xr| wire::from_struct(&xr.resource).ok()).unwrap_or_default();
     let results = |severity: Severity| {

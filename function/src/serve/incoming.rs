@@ -28,9 +28,9 @@ const MAX_HANDSHAKES: usize = 256;
 pub(super) type Sender = mpsc::Sender<io::Result<Connection>>;
 
 /// Hands over connections as they are, until nobody takes them any more.
-pub(super) async fn plain(listener: TcpListener, out: Sender) {
+pub(super) async fn accept_plain(listener: TcpListener, out: Sender) {
     loop {
-        let Some((stream, _)) = accept(&listener, &out).await else { return };
+        let Some((stream, _)) = accept_stream(&listener, &out).await else { return };
         if out.send(Ok(Connection::plain(stream))).await.is_err() {
             return;
         }
@@ -39,12 +39,17 @@ pub(super) async fn plain(listener: TcpListener, out: Sender) {
 
 /// Hands over connections whose client has shown a good certificate, until nobody takes them any more.
 /// Each handshake is a task of its own: a slow client delays nobody.
-pub(super) async fn encrypted(listener: TcpListener, certs: Arc<Certs>, metrics: Metrics, out: Sender) {
+pub(super) async fn accept_encrypted(
+    listener: TcpListener,
+    certs: Arc<Certs>,
+    metrics: Metrics,
+    out: Sender,
+) {
     let log = Arc::new(FailureLog::default());
     let mut handshakes = JoinSet::new(); // dropped with this task, and then so are they
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
-        let Some((stream, peer)) = accept(&listener, &out).await else { return };
+        let Some((stream, peer)) = accept_stream(&listener, &out).await else { return };
         while handshakes.try_join_next().is_some() {}
         if handshakes.len() >= MAX_HANDSHAKES {
             handshakes.join_next().await;
@@ -66,13 +71,13 @@ pub(super) async fn encrypted(listener: TcpListener, certs: Arc<Certs>, metrics:
                 Err(_) => io::Error::new(io::ErrorKind::TimedOut, "the client did not finish in time"),
             };
             metrics.handshake_failed();
-            log.write(peer, &error);
+            log.log_failure(peer, &error);
         });
     }
 }
 
 /// The next connection, or none once nobody takes them any more.
-async fn accept(listener: &TcpListener, out: &Sender) -> Option<(TcpStream, SocketAddr)> {
+async fn accept_stream(listener: &TcpListener, out: &Sender) -> Option<(TcpStream, SocketAddr)> {
     loop {
         let accepted = tokio::select! {
             () = out.closed() => return None,
@@ -98,7 +103,7 @@ async fn accept(listener: &TcpListener, out: &Sender) -> Option<(TcpStream, Sock
 struct FailureLog(Mutex<(Option<Instant>, u64)>);
 
 impl FailureLog {
-    fn write(&self, peer: SocketAddr, error: &io::Error) {
+    fn log_failure(&self, peer: SocketAddr, error: &io::Error) {
         if error.kind() == io::ErrorKind::UnexpectedEof {
             // A client that only checks whether the port is open, as probes do.
             tracing::debug!(%peer, %error, "connection closed before the TLS handshake was done");

@@ -33,7 +33,7 @@ impl RequestBytes {
     ///
     /// # Errors
     /// If the requests of the connection hold too much together.
-    pub(crate) fn set(&mut self, bytes: usize) -> Result<(), Status> {
+    pub(crate) fn set_bytes(&mut self, bytes: usize) -> Result<(), Status> {
         let IncompleteRequests(total) = &self.connection;
         let added = bytes.saturating_sub(self.bytes);
         let removed = self.bytes.saturating_sub(bytes);
@@ -65,16 +65,16 @@ mod tests {
         let connection = IncompleteRequests::default();
         let request = || RequestBytes::new(connection.clone());
         let (mut first, mut second) = (request(), request());
-        first.set(LIMIT / 2).unwrap();
-        second.set(LIMIT / 2).unwrap();
-        assert!(second.set(LIMIT / 2 + 1).is_err());
+        first.set_bytes(LIMIT / 2).unwrap();
+        second.set_bytes(LIMIT / 2).unwrap();
+        assert!(second.set_bytes(LIMIT / 2 + 1).is_err());
         // Of another connection.
-        RequestBytes::default().set(LIMIT).unwrap();
+        RequestBytes::default().set_bytes(LIMIT).unwrap();
         drop(second);
         // Alone it may be as large as it likes.
-        first.set(2 * LIMIT).unwrap();
-        first.set(1).unwrap();
-        request().set(LIMIT - 1).unwrap();
+        first.set_bytes(2 * LIMIT).unwrap();
+        first.set_bytes(1).unwrap();
+        request().set_bytes(LIMIT - 1).unwrap();
         drop(first);
         assert_eq!(connection.0.load(Ordering::Relaxed), 0);
     }

@@ -101,14 +101,14 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        let handled = Handled { method: self.method.clone(), grpc_code: name(self.code) };
+        let handled = Handled { method: self.method.clone(), grpc_code: code_name(self.code) };
         self.metrics.handled.get_or_create(&handled).inc();
         self.metrics.observe_handling(&self.method, self.start.elapsed().as_secs_f64());
     }
 }
 
 /// The code as the Go middleware writes it, whose dashboards these metrics are for.
-fn name(code: Code) -> &'static str {
+fn code_name(code: Code) -> &'static str {
     match code {
         Code::Ok => "OK",
         Code::Cancelled => "Canceled",

@@ -10,8 +10,7 @@ use prometheus_client::{
     },
     registry::{Registry, Unit},
 };
-
-use crate::sdk::proto::{RunFunctionResponse, Severity};
+use testplatform_composites::sdk::proto::{RunFunctionResponse, Severity};
 
 /// Go's default buckets, and finer ones below: a call takes well under a millisecond.
 const SECONDS: [f64; 16] =
@@ -183,7 +182,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::sdk::proto::Result as Said;
+    use testplatform_composites::sdk::proto::Result as Said;
 
     #[test]
     fn exported_metrics_equal_the_documented_ones() {

@@ -108,7 +108,7 @@ impl Certs {
         // Before reading: what changes meanwhile is read again at the next look.
         let mut stamp = Stamp::of(&dir);
         let config = loop {
-            let loaded = config(&dir);
+            let loaded = read_config(&dir);
             let now = Stamp::of(&dir);
             if loaded.is_ok() || now == stamp {
                 break Arc::new(loaded?);
@@ -128,7 +128,7 @@ impl Certs {
             let stamp = Stamp::of(&self.dir);
             if stamp != current.stamp {
                 current.stamp = stamp;
-                let loaded = config(&self.dir);
+                let loaded = read_config(&self.dir);
                 self.metrics.certificates_loaded(loaded.is_ok());
                 match loaded {
                     Ok(config) => {
@@ -147,16 +147,16 @@ impl Certs {
     }
 }
 
-fn config(dir: &Path) -> Result<ServerConfig, Error> {
+fn read_config(dir: &Path) -> Result<ServerConfig, Error> {
     let [certificate, key, authority] = FILES.map(|name| dir.join(name));
-    let chain = certificates(&certificate)?;
-    let key = PrivateKeyDer::from_pem_slice(&read(&key)?)
+    let chain = read_certificates(&certificate)?;
+    let key = PrivateKeyDer::from_pem_slice(&read_file(&key)?)
         .map_err(|cause| Error::Pem { path: key.clone(), cause })?;
     let tls = |cause| Error::Tls { path: dir.to_owned(), cause };
 
     let provider = Arc::new(ring::default_provider());
     let mut roots = RootCertStore::empty();
-    for certificate in certificates(&authority)? {
+    for certificate in read_certificates(&authority)? {
         roots.add(certificate).map_err(tls)?;
     }
     // No hints: a client that finds none of its certificates among them sends none at all, and the log would
@@ -178,13 +178,13 @@ fn config(dir: &Path) -> Result<ServerConfig, Error> {
     Ok(config)
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
-    let bytes = read(path)?;
+fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let bytes = read_file(path)?;
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
     let all = all.map_err(|cause| Error::Pem { path: path.to_owned(), cause })?;
     if all.is_empty() { Err(Error::Empty(path.to_owned())) } else { Ok(all) }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Error> {
+fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
     fs::read(path).map_err(|cause| Error::Read { path: path.to_owned(), cause })
 }

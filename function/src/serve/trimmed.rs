@@ -10,16 +10,13 @@ use std::{
 
 use http_body::{Body, Frame, SizeHint};
 use prost::bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
+use testplatform_composites::{
+    cluster::observed::trim_peers,
+    sdk::wire::{self, Trimmer},
+};
 use tonic::Status;
 
 use super::incomplete::{IncompleteRequests, RequestBytes};
-use crate::{
-    cluster::observed::{NEIGHBOUR_NAMES, PEER_FIELDS, PEER_NAMES},
-    sdk::wire::Trimmer,
-};
-
-/// Under which names other composites come.
-const OTHERS: [&str; 4] = [PEER_NAMES[0], PEER_NAMES[1], NEIGHBOUR_NAMES[0], NEIGHBOUR_NAMES[1]];
 
 /// Shorter requests pass as they are: nearly all, and what they cost is known.
 const LONG: u32 = 1 << 20;
@@ -53,19 +50,19 @@ impl<B> Trimmed<B> {
     }
 
     /// Takes a piece that came, and counts the bytes that the request holds since.
-    fn take(&mut self, piece: Bytes) -> Result<Option<Bytes>, Status> {
-        let passed = self.progress.take(piece)?;
+    fn take_piece(&mut self, piece: Bytes) -> Result<Option<Bytes>, Status> {
+        let passed = self.progress.take_piece(piece)?;
         self.passed += passed.as_ref().map_or(0, Bytes::len);
         let buffered =
             if let Progress::Long(trimmer, _) = &self.progress { trimmer.buffered_bytes() } else { 0 };
-        self.counted.set(self.passed + buffered)?;
+        self.counted.set_bytes(self.passed + buffered)?;
         Ok(passed)
     }
 }
 
 impl Progress {
     /// Part of a received piece to pass on; none: nothing yet.
-    fn take(&mut self, mut piece: Bytes) -> Result<Option<Bytes>, Status> {
+    fn take_piece(&mut self, mut piece: Bytes) -> Result<Option<Bytes>, Status> {
         if let Self::Header(so_far) = self {
             if so_far.is_empty() && piece.len() >= HEADER && !is_long(&piece) {
                 *self = Self::Passing;
@@ -82,12 +79,12 @@ impl Progress {
                 *self = Self::Passing;
                 return Ok(Some(all));
             }
-            let length = length(so_far).into();
-            let trimmer = Trimmer::request(length, &OTHERS, PEER_FIELDS);
+            let length = message_length(so_far).into();
+            let trimmer = trim_peers(length);
             *self = Self::Long(Box::new(trimmer), length);
         }
         let Self::Long(trimmer, left) = self else { return Ok(Some(piece)) };
-        let malformed = |error: crate::sdk::wire::Error| Status::invalid_argument(error.to_string());
+        let malformed = |error: wire::Error| Status::invalid_argument(error.to_string());
         let part = piece.split_to(usize::try_from(*left).map_or(piece.len(), |left| left.min(piece.len())));
         trimmer.push(&part).map_err(malformed)?;
         *left -= part.len() as u64;
@@ -109,10 +106,10 @@ impl Progress {
 
 /// Whether a message begins here that is worth trimming. A compressed one cannot be trimmed.
 fn is_long(header: &[u8]) -> bool {
-    header[0] == 0 && length(header) > LONG
+    header[0] == 0 && message_length(header) > LONG
 }
 
-fn length(header: &[u8]) -> u32 {
+fn message_length(header: &[u8]) -> u32 {
     (&header[1..HEADER]).get_u32()
 }
 
@@ -133,7 +130,7 @@ impl<B: Body<Data = Bytes, Error = Status> + Unpin> Body for Trimmed<B> {
                 Ok(data) => data,
                 Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
             };
-            match self.take(data) {
+            match self.take_piece(data) {
                 Ok(Some(data)) => return Poll::Ready(Some(Ok(Frame::data(data)))),
                 Ok(None) => {}
                 Err(status) => return Poll::Ready(Some(Err(status))),

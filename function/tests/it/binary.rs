@@ -11,11 +11,11 @@ use std::{
 };
 
 use crate::serve::harness::{call, channel, get, tagged};
-use function_testplatform::sdk::{
+use serde_json::{Value, json};
+use testplatform_composites::sdk::{
     proto::{Resource, State},
     wire,
 };
-use serde_json::{Value, json};
 
 fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_function-testplatform"));

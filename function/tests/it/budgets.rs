@@ -10,10 +10,10 @@ mod table;
 use std::hint::black_box;
 
 use function_model::examples;
-use function_testplatform::{Options, run, sdk::proto::RunFunctionRequest};
 use jiff::Timestamp;
 use prost::Message as _;
 use table::{Row, Table};
+use testplatform_composites::{Options, run, sdk::proto::RunFunctionRequest};
 
 /// One pass as the server makes it, from the bytes of the request to those of the answer.
 fn pass(request: &[u8], now: Timestamp) -> Vec<u8> {

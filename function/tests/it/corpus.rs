@@ -22,11 +22,11 @@ use std::{
 };
 
 use function_model::{examples, requests, walks::bounded_cases};
-use function_testplatform::sdk::wire::to_value;
 use jiff::Timestamp;
 use prost::Message as _;
 use replay::{Trial, corpus, mutate, replay, tried};
 use serde_json::{Value, json};
+use testplatform_composites::sdk::wire::to_value;
 
 #[test]
 fn requests_are_answered_soundly() {

@@ -14,9 +14,9 @@ use crate::serve::{
     harness::{call, channel},
     pki,
 };
-use function_testplatform::sdk::proto::RunFunctionRequest;
 use prost::Message as _;
 use serde_json::Value;
+use testplatform_composites::sdk::proto::RunFunctionRequest;
 use testplatform_test_data::upstream;
 use tokio::task::JoinSet;
 use tonic::transport::Channel;

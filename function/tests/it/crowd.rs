@@ -7,12 +7,12 @@ use function_model::{
     templates::{build_peer, holding_status},
     world::World,
 };
-use function_testplatform::sdk::{
+use prost::Message as _;
+use serde_json::{Value, json};
+use testplatform_composites::sdk::{
     proto::{Resource, RunFunctionRequest},
     wire,
 };
-use prost::Message as _;
-use serde_json::{Value, json};
 
 use crate::{
     binary::Serving,

@@ -7,18 +7,18 @@ use std::{
 };
 
 use clap::Parser as _;
-use function_testplatform::{
+use jiff::Timestamp;
+use prost::{Message as _, bytes::Bytes};
+use serde_json::{Value, json};
+use snapbox::{Data, assert_data_eq};
+use testplatform_composites::{
     Options,
-    render::{self, Pass, RenderArgs},
     sdk::{
         proto::{Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status},
         wire,
     },
 };
-use jiff::Timestamp;
-use prost::{Message as _, bytes::Bytes};
-use serde_json::{Value, json};
-use snapbox::{Data, assert_data_eq};
+use testplatform_render::{Pass, RenderArgs};
 
 /// When every example is looked at.
 const NOW: &str = "2026-03-02T12:00:00Z";
@@ -87,9 +87,9 @@ fn now() -> Timestamp {
 
 /// The only pass of an example.
 fn pass(name: &str, directory: &Path) -> Pass {
-    let (input, remarks) = render::Input::load(&arguments(name, directory), now()).unwrap();
+    let (input, remarks) = testplatform_render::Input::load(&arguments(name, directory), now()).unwrap();
     assert_eq!(remarks, [""; 0], "{name}");
-    let mut rendered = render::run(&input, now()).unwrap();
+    let mut rendered = testplatform_render::run(&input, now()).unwrap();
     assert_eq!(rendered.passes.len(), 1);
     rendered.passes.remove(0)
 }
@@ -116,7 +116,7 @@ fn every_example_is_complete_and_listed() {
 fn desired_is_what_render_prints() {
     for (name, directory) in examples() {
         let (mut out, mut notes) = (Vec::new(), Vec::new());
-        render::render(&arguments(&name, &directory), now, &mut out, &mut notes).unwrap();
+        testplatform_render::render(&arguments(&name, &directory), now, &mut out, &mut notes).unwrap();
         assert_eq!(String::from_utf8(notes).unwrap(), "", "{name}");
         let printed = String::from_utf8(out).unwrap();
         assert_data_eq!(
@@ -153,10 +153,10 @@ fn applied_answer_changes_nothing_further() {
         // A new object has no status yet, which may be reported once; and a deleted object is desired again.
         for _ in 0..3 {
             carry_out(&mut request, &response);
-            response = function_testplatform::run(&request, &Options::default(), now());
+            response = testplatform_composites::run(&request, &Options::default(), now());
         }
         carry_out(&mut request, &response);
-        let again = function_testplatform::run(&request, &Options::default(), now());
+        let again = testplatform_composites::run(&request, &Options::default(), now());
         let results: Vec<_> = again.results.iter().map(|r| &r.message).collect();
         assert_eq!(results, [""; 0], "{name}");
         assert_eq!(shown(&again), shown(&response), "{name}");
@@ -215,7 +215,7 @@ fn carry_out(request: &mut RunFunctionRequest, response: &RunFunctionResponse) {
     }
 }
 
-fn condition(condition: &function_testplatform::sdk::proto::Condition) -> Value {
+fn condition(condition: &testplatform_composites::sdk::proto::Condition) -> Value {
     let status = match condition.status() {
         Status::ConditionTrue => "True",
         Status::ConditionFalse => "False",

@@ -6,12 +6,12 @@ use function_model::{
     requests::{self, MADE, all_requests},
     view::{normalize_json, render_response},
 };
-use function_testplatform::{
+use prost::Message as _;
+use serde_json::{Value, json};
+use testplatform_composites::{
     Options, run,
     sdk::proto::{Resource, ResponseMeta, RunFunctionResponse, State, resource::ConnectionDetailsEntry},
 };
-use prost::Message as _;
-use serde_json::{Value, json};
 use testplatform_engines::Engines;
 
 use crate::tools;

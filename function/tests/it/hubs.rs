@@ -7,16 +7,16 @@ mod properties;
 
 use std::collections::BTreeMap;
 
-use function_testplatform::cluster::{
-    catalog::hubs::{Choice, HubRefusal, PlacementRequest, choose_hub},
-    observed::Hubs,
-};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
     foreign::{object, provider_config::ProviderConfig},
     hub::{Facts, Hub, Mirror, read_hubs},
     template::Backend,
+};
+use testplatform_composites::cluster::{
+    catalog::hubs::{Choice, HubRefusal, PlacementRequest, choose_hub},
+    observed::Hubs,
 };
 
 const PREFIX: &str = "testplatform.ci.openshift.org/";

@@ -3,9 +3,9 @@
 
 use std::{collections::BTreeSet, fs};
 
-use function_testplatform::{Options, run};
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use testplatform_composites::{Options, run};
 use testplatform_test_data::upstream;
 
 const CASES: [&str; 5] = ["01-first-call", "02-create", "03-provisioning", "04-ready", "05-teardown"];

@@ -14,12 +14,6 @@ use function_model::{
     walks::bounded_cases,
     world::{KUBECONFIG, NAME, PASSWORD, World},
 };
-use function_testplatform::{
-    Options,
-    cluster::{check, evaluate},
-    run,
-    sdk::{proto, request::UnusableRequest, wire},
-};
 use jiff::SignedDuration;
 use proptest::{
     prelude::*,
@@ -31,6 +25,12 @@ use specs::{any_json, hostile, nearly_sound};
 use testplatform_apis::{
     ci_operator,
     names::{ephemeral_cluster as annotations, ours},
+};
+use testplatform_composites::{
+    Options,
+    cluster::{check, evaluate},
+    run,
+    sdk::{proto, request::UnusableRequest, wire},
 };
 
 /// Something that happens around a claim.

@@ -8,9 +8,9 @@ pub mod server;
 pub mod transport;
 
 use function_model::decode_base64;
-use function_testplatform::sdk::proto::RunFunctionRequest;
 use prost::Message as _;
 use serde_json::Value;
+use testplatform_composites::sdk::proto::RunFunctionRequest;
 
 /// Bytes in what the client answers.
 pub fn bytes(value: &Value) -> Vec<u8> {

@@ -8,10 +8,10 @@ use function_model::{
     requests::{all_requests, read_example},
     view::{normalize_json, render_response},
 };
-use function_testplatform::{Options, run, sdk::proto::RunFunctionRequest};
 use jiff::Timestamp;
 use prost::Message as _;
 use serde_json::{Value, json};
+use testplatform_composites::{Options, run, sdk::proto::RunFunctionRequest};
 
 /// The program has a real clock.
 #[expect(clippy::disallowed_methods, reason = "requests are made to look as if they were made now")]

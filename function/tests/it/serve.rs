@@ -15,16 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use function_testplatform::{
-    sdk::{
-        proto::{
-            Condition, Resource, Result as FunctionResult, RunFunctionRequest, RunFunctionResponse, Severity,
-            State,
-        },
-        wire,
-    },
-    serve::{self, MAX_RESPONSE_BYTES, Security, Server},
-};
+use function_testplatform::serve::{self, MAX_RESPONSE_BYTES, Security, Server};
 use harness::{
     PATIENCE, Running, call, call_v1beta1, channel, config, echo, eventually, function, get, mutual, start,
     tagged,
@@ -33,6 +24,13 @@ use pki::{Authority, Leaf, publish};
 use prost::{Message as _, bytes::Bytes};
 use serde_json::json;
 use tempfile::TempDir;
+use testplatform_composites::sdk::{
+    proto::{
+        Condition, Resource, Result as FunctionResult, RunFunctionRequest, RunFunctionResponse, Severity,
+        State,
+    },
+    wire,
+};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,

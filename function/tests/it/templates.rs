@@ -11,12 +11,12 @@ mod lost;
 mod quota;
 
 use function_model::world::{Composed, World};
-use function_testplatform::cluster::{
+use serde_json::{Value, json};
+use testplatform_apis::{ci_operator, foreign::object, names::ours};
+use testplatform_composites::cluster::{
     ClusterEvaluation, evaluate,
     request::{Resolution, Templated},
 };
-use serde_json::{Value, json};
-use testplatform_apis::{ci_operator, foreign::object, names::ours};
 
 /// Something that happens to a world.
 type Change = fn(&mut World);

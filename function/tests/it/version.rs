@@ -2,11 +2,11 @@
 //! and where that copy is behind, the API server refuses both.
 
 use function_model::{encode_struct, examples, world::World};
-use function_testplatform::{
+use serde_json::{Value, json};
+use testplatform_composites::{
     Options, run,
     sdk::{proto::Severity, wire},
 };
-use serde_json::{Value, json};
 
 /// Claims, TestClusters, pools and spaces.
 #[test]

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use function_testplatform::sdk::wire::{self, from_struct, json_to_struct, to_struct, to_value};
 use proptest::prelude::*;
 use prost::Message as _;
 use prost_types::{ListValue, Struct, Value as Proto, value::Kind};
 use rstest::rstest;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use testplatform_composites::sdk::wire::{self, from_struct, json_to_struct, to_struct, to_value};
 
 const MAX_INTEGER: i64 = 1 << 53;
 

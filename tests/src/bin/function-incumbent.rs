@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-use function_testplatform::sdk::proto::{Result, RunFunctionResponse, Severity};
+use testplatform_composites::sdk::proto::{Result, RunFunctionResponse, Severity};
 use testplatform_tests::others::{incumbent, incumbent_spaces, serve};
 
 fn main() -> ExitCode {
     serve(|request, _| {
-        let space = function_testplatform::space::handles_kind(request);
+        let space = testplatform_composites::space::handles_kind(request);
         let answer = if space { incumbent_spaces::run(request) } else { incumbent::run(request) };
         answer.unwrap_or_else(|error| RunFunctionResponse {
             results: vec![Result {

@@ -4,15 +4,15 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
-use function_testplatform::{
-    sdk::{
-        proto::{ResponseMeta, RunFunctionRequest, RunFunctionResponse},
-        wire,
-    },
-    serve::{self, Address, Config, MAX_RESPONSE_BYTES, Security, Server, metrics::Metrics},
+use function_testplatform::serve::{
+    self, Address, Config, MAX_RESPONSE_BYTES, Security, Server, metrics::Metrics,
 };
 use prost::bytes::Bytes;
 use serde_json::{Value, json};
+use testplatform_composites::sdk::{
+    proto::{ResponseMeta, RunFunctionRequest, RunFunctionResponse},
+    wire,
+};
 use tokio::task::JoinHandle;
 
 use super::field::{Field, insist};
@@ -126,7 +126,7 @@ mod tests {
         let context =
             wire::to_struct(&json!({ "testbed/ballast": "x".repeat(MAX_RESPONSE_BYTES - ROOM) })).unwrap();
         let meta =
-            function_testplatform::sdk::proto::RequestMeta { tag: "t".repeat(64), ..Default::default() };
+            testplatform_composites::sdk::proto::RequestMeta { tag: "t".repeat(64), ..Default::default() };
         let request = RunFunctionRequest { meta: Some(meta), ..RunFunctionRequest::default() };
         let bytes = answer(&request, &context).encoded_len();
         assert!((MAX_RESPONSE_BYTES - ROOM..MAX_RESPONSE_BYTES).contains(&bytes), "{bytes}");

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail, ensure};
-use function_testplatform::render::unknown_fields;
 use serde_json::{Value, json};
+use testplatform_render::unknown_fields;
 
 use crate::{
     cluster::{At, at},

@@ -7,16 +7,16 @@
 use std::{fs, hint::black_box, io, sync::Arc};
 
 use anyhow::Context as _;
-use function_testplatform::sdk::proto::{
-    RunFunctionRequest, RunFunctionResponse,
-    v1::function_runner_service_server::{FunctionRunnerService, FunctionRunnerServiceServer},
-};
 use prost::Message as _;
 use rustls::{
     RootCertStore, ServerConfig,
     crypto::ring,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
     server::WebPkiClientVerifier,
+};
+use testplatform_composites::sdk::proto::{
+    RunFunctionRequest, RunFunctionResponse,
+    v1::function_runner_service_server::{FunctionRunnerService, FunctionRunnerServiceServer},
 };
 use tokio::{
     net::{TcpListener, TcpStream},

@@ -3,17 +3,15 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context as _, ensure};
-use function_testplatform::{
-    render::{self, RenderArgs},
-    sdk::{
-        proto::{DESCRIPTORS, RunFunctionRequest},
-        wire,
-    },
-};
 use jiff::{SignedDuration, Timestamp};
 use prost::{Message as _, bytes::Bytes};
 use prost_reflect::{DescriptorPool, DynamicMessage};
 use serde_json::{Map, Value, json};
+use testplatform_composites::sdk::{
+    proto::{DESCRIPTORS, RunFunctionRequest},
+    wire,
+};
+use testplatform_render::RenderArgs;
 use testplatform_test_data::upstream;
 
 use crate::settings;
@@ -74,7 +72,7 @@ fn example(directory: &Path, bare: bool, now: Timestamp) -> anyhow::Result<Bytes
         now: Some(made),
         ..RenderArgs::default()
     };
-    let (mut input, _) = render::Input::load(&arguments, made)?;
+    let (mut input, _) = testplatform_render::Input::load(&arguments, made)?;
     let by = SignedDuration::from_secs(now.as_second() - made.as_second());
     let observed = input.observed.iter_mut().map(|composed| &mut composed.document.object);
     for object in observed.chain([&mut input.observed_composite.object]) {
@@ -83,7 +81,7 @@ fn example(directory: &Path, bare: bool, now: Timestamp) -> anyhow::Result<Bytes
             manage(object);
         }
     }
-    let rendered = render::run(&input, now)?;
+    let rendered = testplatform_render::run(&input, now)?;
     let pass = rendered.passes.last().context("nothing is asked")?;
     Ok(pass.request.encode_to_vec().into())
 }
@@ -154,7 +152,7 @@ fn conditions(items: &[Value]) -> Value {
 
 /// Checks that the function does not refuse the request: nothing else is worth measuring.
 pub(super) fn sane(answer: &[u8]) -> anyhow::Result<()> {
-    use function_testplatform::sdk::proto::{RunFunctionResponse, Severity};
+    use testplatform_composites::sdk::proto::{RunFunctionResponse, Severity};
     let answer = RunFunctionResponse::decode(answer).context("the answer is no RunFunctionResponse")?;
     let fatal = answer.results.iter().find(|result| result.severity() == Severity::Fatal);
     ensure!(fatal.is_none(), "the function refuses: {}", fatal.map_or("", |result| &result.message));

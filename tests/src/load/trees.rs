@@ -3,11 +3,11 @@
 //! The function's generated types have them as bytes. To read and write them here costs the same as in messages that have them as
 //! trees, but for one more copy of the answer.
 
-use function_testplatform::sdk::proto::{
-    Resource, Resources, RunFunctionRequest, RunFunctionResponse, State,
-};
 use prost::{DecodeError, Message as _, bytes::Bytes};
 use prost_types::Struct;
+use testplatform_composites::sdk::proto::{
+    Resource, Resources, RunFunctionRequest, RunFunctionResponse, State,
+};
 
 /// Every Struct of a request.
 pub(super) fn read(request: &RunFunctionRequest) -> Result<Vec<Struct>, DecodeError> {
@@ -73,7 +73,7 @@ impl Trees {
 
 #[cfg(test)]
 mod tests {
-    use function_testplatform::{Options, run};
+    use testplatform_composites::{Options, run};
 
     use super::{super::requests, *};
 

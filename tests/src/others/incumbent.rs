@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use function_testplatform::sdk::{
+use prost::{Message as _, bytes::Bytes};
+use serde_json::{Value, json};
+use testplatform_composites::sdk::{
     proto::{
         Condition, Ready, Requirements, Resource, ResourceSelector, ResponseMeta, RunFunctionRequest,
         RunFunctionResponse, State, Status, Target, resource::ConnectionDetailsEntry,
@@ -11,8 +13,6 @@ use function_testplatform::sdk::{
     },
     wire,
 };
-use prost::{Message as _, bytes::Bytes};
-use serde_json::{Value, json};
 
 use crate::cluster::has;
 

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use function_testplatform::sdk::{
+use prost::{Message as _, bytes::Bytes};
+use serde_json::{Value, json};
+use testplatform_composites::sdk::{
     proto::{
         Ready, Requirements, Resource, ResourceSelector, ResponseMeta, RunFunctionRequest,
         RunFunctionResponse, State, resource::ConnectionDetailsEntry, resource_selector::Match,
     },
     wire,
 };
-use prost::{Message as _, bytes::Bytes};
-use serde_json::{Value, json};
 
 use crate::cluster::has;
 

@@ -2,7 +2,11 @@
 //! know, a field of the status among them, and its definition has one field more in spec and status. Else it is this version.
 
 use anyhow::Context as _;
-use function_testplatform::{
+use jiff::Timestamp;
+use prost::{Message as _, bytes::Bytes};
+use serde_json::{Value, json};
+use testplatform_apis::names::ours;
+use testplatform_composites::{
     Options,
     sdk::{
         proto::{
@@ -12,10 +16,6 @@ use function_testplatform::{
         wire,
     },
 };
-use jiff::Timestamp;
-use prost::{Message as _, bytes::Bytes};
-use serde_json::{Value, json};
-use testplatform_apis::names::ours;
 
 /// Annotation of claims that get the new resource.
 pub const MONITORED: &str = "testplatform.ci.openshift.org/monitored";
@@ -52,7 +52,7 @@ pub fn run(request: &RunFunctionRequest, now: Timestamp) -> RunFunctionResponse 
     if let Some(observed) = &mut known.observed {
         observed.resources.remove(MONITOR);
     }
-    let mut response = function_testplatform::run(&known, &Options::default(), now);
+    let mut response = testplatform_composites::run(&known, &Options::default(), now);
     let fatal = response.results.iter().any(|r| r.severity == i32::from(Severity::Fatal));
     if !fatal && let Err(error) = extend(request, &mut response) {
         response.results.push(proto::Result {

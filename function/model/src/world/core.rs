@@ -5,7 +5,10 @@ use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
 };
 
-use function_testplatform::{
+use jiff::Timestamp;
+use prost::Message as _;
+use serde_json::{Value, json};
+use testplatform_composites::{
     Options, run,
     sdk::{
         proto::{
@@ -15,9 +18,6 @@ use function_testplatform::{
         wire,
     },
 };
-use jiff::Timestamp;
-use prost::Message as _;
-use serde_json::{Value, json};
 
 use super::{Composed, KUBECONFIG, NAME, REFERRED, World};
 use crate::encode_struct;

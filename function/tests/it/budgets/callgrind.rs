@@ -9,9 +9,9 @@ use crate::budgets::table::Row;
 /// Functions whose instructions count: from the decoded request to the response, without reading files and the schema, which a
 /// process does once. Together these are all of a pass over a cluster.
 const FUNCTIONS: [&str; 3] = [
-    "function_testplatform::cluster::evaluate",
-    "function_testplatform::cluster::respond::build_response",
-    "function_testplatform::cluster::check::find_violation",
+    "testplatform_composites::cluster::evaluate",
+    "testplatform_composites::cluster::respond::build_response",
+    "testplatform_composites::cluster::check::find_violation",
 ];
 
 /// Instructions of `render` for each example. `None` if they cannot be counted here: that is printed past the harness, or the budgets would

@@ -1,10 +1,10 @@
 //! Pools on the hub, their owners, and refusals.
 
 use function_model::pool::{PoolWorld, pool_spec};
-use function_testplatform::{Options, run};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
+use testplatform_composites::{Options, run};
 
 use crate::cluster_pool::{is, made, sizes};
 

@@ -1,9 +1,9 @@
 //! Draining, deletion, and trouble.
 
 use function_model::pool::PoolWorld;
-use function_testplatform::{Evaluation, Options, run, sdk::proto::Severity};
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
+use testplatform_composites::{Evaluation, Options, run, sdk::proto::Severity};
 
 use crate::cluster_pool::{is, made};
 

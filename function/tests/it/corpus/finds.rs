@@ -7,17 +7,17 @@ use std::{
 };
 
 use function_model::{examples, requests};
-use function_testplatform::{
+use jiff::Timestamp;
+use prost::{Message as _, bytes::Bytes};
+use serde_json::{Value, json};
+use testplatform_apis::names::ours;
+use testplatform_composites::{
     Evaluation,
     sdk::{
         proto::{self, Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status},
         wire,
     },
 };
-use jiff::Timestamp;
-use prost::{Message as _, bytes::Bytes};
-use serde_json::{Value, json};
-use testplatform_apis::names::ours;
 
 use crate::corpus::request::{self, kept};
 

@@ -1,10 +1,6 @@
 //! Requests of the corpus with other values in their objects. Of bytes that are changed anywhere few are a request still; these all are.
 
 use function_model::list_pointers;
-use function_testplatform::sdk::{
-    proto::{Resource, RunFunctionRequest},
-    wire,
-};
 use proptest::{
     collection::vec,
     prelude::*,
@@ -12,6 +8,10 @@ use proptest::{
 };
 use prost::{Message as _, bytes::Bytes};
 use serde_json::{Value, json};
+use testplatform_composites::sdk::{
+    proto::{Resource, RunFunctionRequest},
+    wire,
+};
 
 use crate::corpus::replay::{Trial, corpus, words};
 

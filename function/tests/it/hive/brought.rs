@@ -4,11 +4,11 @@ use function_model::{
     tenant_credentials::{PARTS, build_offer, byoc_spec},
     world::{KUBECONFIG, NAME, REFERRED, World},
 };
-use function_testplatform::sdk::{proto::Resource, wire};
 use jiff::SignedDuration;
 use prost::Message as _;
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
+use testplatform_composites::sdk::{proto::Resource, wire};
 
 use crate::hive::{is, manifest, tear_down};
 

@@ -1,10 +1,10 @@
 //! Ends: asked for, by lifetime, and for want of a cluster.
 
 use function_model::world::{NAME, World};
-use function_testplatform::{Options, run, sdk::proto::Severity};
 use jiff::SignedDuration;
 use serde_json::json;
 use testplatform_apis::names::ours;
+use testplatform_composites::{Options, run, sdk::proto::Severity};
 
 use crate::hive::{assigned, is, manifest, tear_down};
 

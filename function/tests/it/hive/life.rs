@@ -174,10 +174,11 @@ fn requirements_do_not_depend_on_fetched_objects() {
         if !fetched {
             request.required_resources.clear();
         }
-        let options = function_testplatform::Options::default();
-        let response = function_testplatform::run(&request, &options, world.now);
-        let keys =
-            |r: function_testplatform::sdk::proto::Requirements| r.resources.into_keys().collect::<Vec<_>>();
+        let options = testplatform_composites::Options::default();
+        let response = testplatform_composites::run(&request, &options, world.now);
+        let keys = |r: testplatform_composites::sdk::proto::Requirements| {
+            r.resources.into_keys().collect::<Vec<_>>()
+        };
         response.requirements.map(keys).unwrap_or_default()
     };
     let mut world = World::hive_claim();

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use function_testplatform::cluster::{
-    catalog::hubs::{Affinity, HubPin, PlacementRequest, choose_hub, recorded_hub},
-    observed::Hubs,
-};
 use jiff::SignedDuration;
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::{
     hub::{NoHub, Selected},
     template::Backend,
+};
+use testplatform_composites::cluster::{
+    catalog::hubs::{Affinity, HubPin, PlacementRequest, choose_hub, recorded_hub},
+    observed::Hubs,
 };
 
 use crate::hubs::{chosen, config, facts, known, loaded, mirror, name, now, refused, wish};

@@ -1,15 +1,15 @@
 //! A hub is given up only where nothing can have been made on it.
 
-use function_testplatform::{
+use rstest::rstest;
+use serde_json::{Value, json};
+use testplatform_apis::foreign::object::{self, AnyRemote, Object};
+use testplatform_composites::{
     cluster::{
         catalog::hubs::{Failover, MAX_EXCLUDED, decide_failover, excluded_annotation},
         observed::read_excluded,
     },
     objects::{Outage, SyncState},
 };
-use rstest::rstest;
-use serde_json::{Value, json};
-use testplatform_apis::foreign::object::{self, AnyRemote, Object};
 
 use crate::hubs::now;
 

@@ -1,14 +1,14 @@
 //! Requirements for core, and the use of the objects that it fetched.
 
-use function_testplatform::{
+use serde_json::{Value, json};
+use testplatform_apis::{foreign::meta::Metadata, input::Input, status::TestPlatformClusterStatus};
+use testplatform_composites::{
     cluster::observed::{Hubs, hub_requirements},
     sdk::{
         composite::{ClaimRef, Composite, Flavour},
         proto::resource_selector::Match,
     },
 };
-use serde_json::{Value, json};
-use testplatform_apis::{foreign::meta::Metadata, input::Input, status::TestPlatformClusterStatus};
 
 use crate::hubs::{chosen, config, loaded, mirror, name, wish};
 

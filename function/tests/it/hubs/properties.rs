@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use function_testplatform::cluster::{
-    catalog::hubs::{HubPin, PlacementRequest, choose_hub, recorded_hub},
-    observed::Hubs,
-};
 use proptest::{prelude::*, test_runner::RngSeed};
 use serde_json::Value;
 use testplatform_apis::hub::{Hub, NoHub};
+use testplatform_composites::cluster::{
+    catalog::hubs::{HubPin, PlacementRequest, choose_hub, recorded_hub},
+    observed::Hubs,
+};
 
 use crate::hubs::{config, known, loaded, mirror, now, wish};
 

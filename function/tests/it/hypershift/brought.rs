@@ -4,10 +4,10 @@ use function_model::{
     tenant_credentials::{OF_TEMPLATE, catalogue_that_takes},
     world::{KUBECONFIG, NAME, World},
 };
-use function_testplatform::sdk::{proto::Resource, wire};
 use prost::Message as _;
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
+use testplatform_composites::sdk::{proto::Resource, wire};
 
 use crate::hypershift::{asked, is};
 

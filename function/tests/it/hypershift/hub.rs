@@ -5,17 +5,17 @@ use function_model::{
     trouble::Trouble,
     world::{Composed, NAME, World},
 };
-use function_testplatform::{
+use prost::Message as _;
+use rstest::rstest;
+use serde_json::{Value, json};
+use testplatform_apis::names::ours;
+use testplatform_composites::{
     Options, run,
     sdk::{
         proto::{Resource, Resources, RunFunctionRequest, resource_selector::Match},
         wire,
     },
 };
-use prost::Message as _;
-use rstest::rstest;
-use serde_json::{Value, json};
-use testplatform_apis::names::ours;
 
 use crate::hypershift::{is, level, minutes};
 

@@ -1,10 +1,10 @@
 //! Under which names a composite in a namespace has its Objects, and its cluster on the hub.
 
 use function_model::{request_from_json, response_to_json};
-use function_testplatform::sdk::proto::Severity;
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::names::ShortName;
+use testplatform_composites::sdk::proto::Severity;
 
 /// Objects requested at birth.
 fn born(metadata: &Value, kind: &str) -> Value {
@@ -16,9 +16,9 @@ fn born(metadata: &Value, kind: &str) -> Value {
         "desired": {},
         "requiredResources": { "envcfg": { "items": [{ "resource": { "data": { "clusterName": "c" } } }] } },
     }));
-    response_to_json(&function_testplatform::run(
+    response_to_json(&testplatform_composites::run(
         &born,
-        &function_testplatform::Options::default(),
+        &testplatform_composites::Options::default(),
         jiff::Timestamp::UNIX_EPOCH,
     ))
 }
@@ -98,8 +98,8 @@ fn only_objects_prove_a_cluster() {
                 "desired": {},
                 "requiredResources": { "envcfg": { "items": [{ "resource": { "data": { "clusterName": "c" } } }] } },
             }));
-            let options = function_testplatform::Options::default();
-            let answer = function_testplatform::run(&forged, &options, jiff::Timestamp::UNIX_EPOCH);
+            let options = testplatform_composites::Options::default();
+            let answer = testplatform_composites::run(&forged, &options, jiff::Timestamp::UNIX_EPOCH);
             let fatal = &answer.results[0];
             assert_eq!(fatal.severity(), Severity::Fatal, "{name}: {version} {kind}");
             let words = format!("cannot read observed resource {name:?}: ");
@@ -120,9 +120,9 @@ fn a_composite_of_scope_cluster_is_not_served() {
         } } },
         "desired": {},
     }));
-    let answer = response_to_json(&function_testplatform::run(
+    let answer = response_to_json(&testplatform_composites::run(
         &request,
-        &function_testplatform::Options::default(),
+        &testplatform_composites::Options::default(),
         jiff::Timestamp::UNIX_EPOCH,
     ));
     assert_eq!(answer["results"][0]["severity"], "SEVERITY_FATAL");

@@ -1,17 +1,17 @@
 //! Each example of a claim, asked once more as a composite in a namespace: the same answer, but for what is listed in [`as_of_a_claim`].
 
 use function_model::{examples, response_to_json};
-use function_testplatform::{
+use jiff::Timestamp;
+use prost::{Message as _, bytes::Bytes};
+use serde_json::{Value, json};
+use testplatform_apis::names::ours;
+use testplatform_composites::{
     Options, run,
     sdk::{
         proto::{Resource, RunFunctionRequest},
         wire,
     },
 };
-use jiff::Timestamp;
-use prost::{Message as _, bytes::Bytes};
-use serde_json::{Value, json};
-use testplatform_apis::names::ours;
 
 const SECRET: &str = "the-secret";
 

@@ -62,9 +62,9 @@ fn a_namesake_elsewhere_is_no_less_a_peer() {
 #[test]
 fn each_kind_requires_peers_of_both_kinds() {
     let asked = |world: &World| -> Vec<(String, String)> {
-        let answer = function_testplatform::run(
+        let answer = testplatform_composites::run(
             &world.request(),
-            &function_testplatform::Options::default(),
+            &testplatform_composites::Options::default(),
             world.now,
         );
         let requirements = answer.requirements.unwrap();
@@ -90,7 +90,7 @@ fn quota_is_undecided_before_both_kinds_are_read() {
     let mut request = world(true).request();
     request.required_resources.remove("clusters-beside");
     let answer =
-        function_testplatform::run(&request, &function_testplatform::Options::default(), world(true).now);
+        testplatform_composites::run(&request, &testplatform_composites::Options::default(), world(true).now);
     assert!(!answer.desired.as_ref().unwrap().resources.contains_key("claim"));
     assert!(answer.encoded_len() > 0);
     let accepted = response_to_json(&answer)["conditions"]

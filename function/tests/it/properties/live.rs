@@ -2,15 +2,6 @@
 //! quotas. Over every example that has a cluster.
 
 use function_model::{examples, list_pointers};
-use function_testplatform::{
-    Options,
-    cluster::{ClusterEvaluation, evaluate, observed::PeerCluster},
-    run,
-    sdk::{
-        proto::{Resource, Resources, RunFunctionRequest, Severity},
-        wire,
-    },
-};
 use jiff::{SignedDuration, Timestamp};
 use proptest::{
     prelude::*,
@@ -19,6 +10,15 @@ use proptest::{
 };
 use serde_json::{Value, json};
 use testplatform_apis::{ci_operator, phase::Phase};
+use testplatform_composites::{
+    Options,
+    cluster::{ClusterEvaluation, evaluate, observed::PeerCluster},
+    run,
+    sdk::{
+        proto::{Resource, Resources, RunFunctionRequest, Severity},
+        wire,
+    },
+};
 
 use super::specs::any_json;
 

@@ -1,8 +1,8 @@
 //! Readiness of composed resources.
 
 use function_model::world::World;
-use function_testplatform::{Options, run, sdk::proto};
 use prost::Message as _;
+use testplatform_composites::{Options, run, sdk::proto};
 
 /// Core emits an event for each resource that is not ready, and client-go drops the transitions after 25 events of an object.
 #[test]

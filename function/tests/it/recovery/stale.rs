@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use function_model::world::World;
-use function_testplatform::{Options, run, sdk::proto::Ready};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use testplatform_composites::{Options, run, sdk::proto::Ready};
 
 use crate::templates::every::BACKENDS;
 

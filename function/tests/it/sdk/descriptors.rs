@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use function_testplatform::sdk::proto::DESCRIPTORS;
 use prost::Message as _;
 use prost_types::{
     DescriptorProto, EnumDescriptorProto, FileDescriptorProto, FileDescriptorSet, MessageOptions,
 };
 use serde_json::json;
+use testplatform_composites::sdk::proto::DESCRIPTORS;
 
 use super::{bytes, python};
 

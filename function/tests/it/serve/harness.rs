@@ -9,13 +9,13 @@ use std::{
     time::Duration,
 };
 
-use function_testplatform::{
-    sdk::proto::{RequestMeta, RunFunctionRequest, RunFunctionResponse, v1, v1beta1},
-    serve::{Config, Error, Function, Security, Server, metrics::Metrics},
-};
+use function_testplatform::serve::{Config, Error, Function, Security, Server, metrics::Metrics};
 use hyper_util::rt::TokioIo;
 use jiff::Timestamp;
 use rustls::{ClientConfig, pki_types::ServerName};
+use testplatform_composites::sdk::proto::{
+    RequestMeta, RunFunctionRequest, RunFunctionResponse, v1, v1beta1,
+};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::TcpStream,

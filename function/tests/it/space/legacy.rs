@@ -155,9 +155,9 @@ fn nameless_object_of_the_incumbent_is_not_kept() {
     world.details.clear();
     world.objects.insert("secret".into(), secret("<no value>"));
     let request = function_model::request_from_json(&world.request());
-    let response = function_testplatform::run(
+    let response = testplatform_composites::run(
         &request,
-        &function_testplatform::Options::default(),
+        &testplatform_composites::Options::default(),
         jiff::Timestamp::UNIX_EPOCH,
     );
     let desired = response.desired.unwrap().resources;

@@ -1,9 +1,9 @@
 //! Trouble of spaces, and the objects that stay through it.
 
-use function_testplatform::{Options, run, sdk::proto::Severity};
 use jiff::Timestamp;
 use serde_json::json;
 use testplatform_apis::names::ours;
+use testplatform_composites::{Options, run, sdk::proto::Severity};
 
 use crate::space::world::{NAMESPACE, SpaceWorld, token};
 
@@ -181,8 +181,8 @@ fn objects_of_a_newer_version_stay() {
 #[test]
 fn space_is_recognized_by_group_and_kind() {
     let mut request = SpaceWorld::default().request();
-    assert!(function_testplatform::space::handles_kind(&function_model::request_from_json(&request)));
+    assert!(testplatform_composites::space::handles_kind(&function_model::request_from_json(&request)));
     request["observed"]["composite"]["resource"]["apiVersion"] = "example.org/v1".into();
-    assert!(!function_testplatform::space::handles_kind(&function_model::request_from_json(&request)));
+    assert!(!testplatform_composites::space::handles_kind(&function_model::request_from_json(&request)));
     assert_eq!(NAMESPACE.len(), crate::space::world::XR.len());
 }

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use function_testplatform::{
-    Evaluation, Options, run,
-    sdk::{
-        proto::{Ready, Resource, RunFunctionResponse, Severity, Status},
-        wire,
-    },
-};
 use jiff::Timestamp;
 use prost::Message as _;
 use serde_json::{Value, json};
 use testplatform_apis::{
     names::{crossplane, ours},
     space::keys,
+};
+use testplatform_composites::{
+    Evaluation, Options, run,
+    sdk::{
+        proto::{Ready, Resource, RunFunctionResponse, Severity, Status},
+        wire,
+    },
 };
 
 pub const XR: &str = "my-namespace-1.0-abcde";

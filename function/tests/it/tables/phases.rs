@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use function_model::world::World;
-use function_testplatform::{
-    cluster::{ClusterEvaluation, evaluate},
-    sdk::proto::Ready,
-};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use testplatform_apis::{ci_operator, phase::Phase};
+use testplatform_composites::{
+    cluster::{ClusterEvaluation, evaluate},
+    sdk::proto::Ready,
+};
 
 use crate::tables::Change;
 

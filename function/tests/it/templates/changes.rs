@@ -2,9 +2,9 @@
 //! touches it.
 
 use function_model::world::World;
-use function_testplatform::cluster::request::{AnyBackendSpec, Resolution};
 use rstest::rstest;
 use serde_json::{Value, json};
+use testplatform_composites::cluster::request::{AnyBackendSpec, Resolution};
 
 use crate::templates::{Change, effective, kept, made, noted, templated};
 

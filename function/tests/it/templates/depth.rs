@@ -5,17 +5,17 @@ use function_model::{
     templates::{build_peer, holding_status},
     world::World,
 };
-use function_testplatform::{
+use jiff::SignedDuration;
+use prost::Message as _;
+use rstest::rstest;
+use serde_json::{Value, json};
+use testplatform_composites::{
     Options, run,
     sdk::{
         proto::{Resource, RunFunctionRequest, Severity},
         wire,
     },
 };
-use jiff::SignedDuration;
-use prost::Message as _;
-use rstest::rstest;
-use serde_json::{Value, json};
 
 use crate::wire::proto_struct;
 

@@ -1,15 +1,15 @@
 //! Before anything is asked of a hub.
 
 use function_model::world::World;
-use function_testplatform::{
+use serde_json::json;
+use testplatform_apis::condition::TemplateConditionType;
+use testplatform_apis::{names::ours, template::kind::Host};
+use testplatform_composites::{
     Options,
     cluster::request::{AnyBackendSpec, NodeCount, Resolution},
     run,
     sdk::proto::{MatchLabels, resource_selector::Match},
 };
-use serde_json::json;
-use testplatform_apis::condition::TemplateConditionType;
-use testplatform_apis::{names::ours, template::kind::Host};
 
 use crate::templates::{effective, judged, templated};
 

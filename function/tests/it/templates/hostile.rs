@@ -2,10 +2,10 @@
 //! chose.
 
 use function_model::{walks::bounded_cases, world::World};
-use function_testplatform::{Options, run};
 use proptest::prelude::*;
 use prost::Message as _;
 use serde_json::{Value, json};
+use testplatform_composites::{Options, run};
 
 use crate::templates::{effective, made, templated};
 

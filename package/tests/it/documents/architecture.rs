@@ -34,7 +34,15 @@ fn code_spans(text: &str) -> impl Iterator<Item = &str> {
 
 /// Sections of the map, and the sources of which each names every module.
 const MAPPED: [(&str, &[&str]); 3] = [
-    ("function", &["function/src/lib.rs", "function/src/cluster.rs", "function/src/sdk.rs"]),
+    (
+        "function",
+        &[
+            "function/composites/src/lib.rs",
+            "function/composites/src/cluster.rs",
+            "function/composites/src/sdk.rs",
+            "function/src/lib.rs",
+        ],
+    ),
     ("provider", &["provider/src/lib.rs", "provider/src/controllers.rs"]),
     ("provider/runtime", &["provider/runtime/src/lib.rs"]),
 ];

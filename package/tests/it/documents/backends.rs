@@ -7,9 +7,11 @@ use std::fmt::Write as _;
 use crate::documents::{imports::compare_snapshot, text::sources};
 
 /// Sources of the product. Its model and its tests name backends wherever they make one.
-const FOLDERS: [&str; 6] = [
+const FOLDERS: [&str; 8] = [
     "apis/src",
+    "function/composites/src",
     "function/plugin/src",
+    "function/render/src",
     "function/src",
     "package/src",
     "provider/runtime/src",
@@ -80,8 +82,8 @@ fn backends_are_found_by_their_names_outside_their_modules() {
     );
     assert!(!osac.is_named_in("Backend::HyperShift"));
     assert!(cluster_api.is_named_in("of Cluster API") && !cluster_api.is_named_in("the cluster API server"));
-    assert!(osac.has_source("function/src/cluster/backends/osac/order.rs"));
+    assert!(osac.has_source("function/composites/src/cluster/backends/osac/order.rs"));
     assert!(osac.has_source("apis/src/foreign/osac.rs") && !osac.has_source("apis/src/foreign.rs"));
     assert!(hypershift.has_source("apis/src/foreign/hosted_cluster.rs"));
-    assert!(!caas.has_source("function/src/cluster/backends.rs"));
+    assert!(!caas.has_source("function/composites/src/cluster/backends.rs"));
 }

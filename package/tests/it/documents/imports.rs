@@ -16,7 +16,15 @@ use syn::{
 use crate::documents::text::{read, root, sources};
 
 /// Sources of each crate that is checked.
-const CRATES: [&str; 5] = ["apis/src", "function/src", "package/src", "provider/src", "provider/runtime/src"];
+const CRATES: [&str; 7] = [
+    "apis/src",
+    "function/composites/src",
+    "function/render/src",
+    "function/src",
+    "package/src",
+    "provider/src",
+    "provider/runtime/src",
+];
 const SNAPSHOT: &str = "package/tests/it/documents/circles.txt";
 
 /// Segments of a module's path, from the root of its crate.

@@ -70,12 +70,12 @@ fn assert_no_wrong_imports(folder: &str, rule: Rule) {
 
 #[test]
 fn stages_of_a_cluster_import_from_earlier_stages() {
-    assert_no_wrong_imports("function/src", is_later_stage);
+    assert_no_wrong_imports("function/composites/src", is_later_stage);
 }
 
 #[test]
 fn shared_modules_and_composites_import_from_no_other_composite() {
-    assert_no_wrong_imports("function/src", is_other_composite);
+    assert_no_wrong_imports("function/composites/src", is_other_composite);
 }
 
 #[test]

@@ -24,10 +24,12 @@ const MAX_SAYING: usize = 5;
 const FEW_FUNCTIONS: usize = 40;
 
 /// Sources of each crate.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 10] = [
     "apis/src",
+    "function/composites/src",
     "function/model/src",
     "function/plugin/src",
+    "function/render/src",
     "function/src",
     "package/src",
     "process/src",

@@ -118,10 +118,17 @@ fn known() -> Vec<Reasons> {
 }
 
 fn code() -> Vec<(String, String)> {
-    ["apis/src", "function/src", "function/plugin/src", "provider/src", "provider/runtime/src"]
-        .into_iter()
-        .flat_map(sources)
-        .collect()
+    [
+        "apis/src",
+        "function/composites/src",
+        "function/src",
+        "function/plugin/src",
+        "provider/src",
+        "provider/runtime/src",
+    ]
+    .into_iter()
+    .flat_map(sources)
+    .collect()
 }
 
 /// Every reason, with where it is from.

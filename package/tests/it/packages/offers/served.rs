@@ -2,10 +2,6 @@
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
-use function_testplatform::{
-    render::{self, RenderArgs},
-    sdk::proto::Status,
-};
 use jiff::Timestamp;
 use kubectl_testplatform::{claim::Flavour, offers as plugin};
 use serde_json::{Value, json};
@@ -15,7 +11,9 @@ use testplatform_apis::{
     offer::{self, Offers},
     template::Backend,
 };
+use testplatform_composites::sdk::proto::Status;
 use testplatform_package::offers::{config_map, generate_offers};
+use testplatform_render::RenderArgs;
 
 use super::{SAMPLES, joined, of, repository, samples};
 
@@ -72,8 +70,8 @@ impl Judge {
             now: Some(self.now),
             ..RenderArgs::default()
         };
-        let (input, _) = render::Input::load(&arguments, self.now).unwrap();
-        let response = render::run(&input, self.now).unwrap().passes.pop().unwrap().response;
+        let (input, _) = testplatform_render::Input::load(&arguments, self.now).unwrap();
+        let response = testplatform_render::run(&input, self.now).unwrap().passes.pop().unwrap().response;
         let said = response.conditions.iter().find(|c| c.r#type == "RequestAccepted").unwrap();
         let accepted = said.status() == Status::ConditionTrue;
         // Prerequisites were requested, so the claim is not refused.

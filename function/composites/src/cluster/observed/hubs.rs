@@ -32,7 +32,7 @@ const NEIGHBOURS: RequirementNames = RequirementNames::new("neighbours", None);
 /// Those of the other flavour, where both are served.
 const NEIGHBOURS_BESIDE: RequirementNames = RequirementNames::new("neighbours-beside", None);
 /// Under which names other composites come.
-pub(crate) const NEIGHBOUR_NAMES: [&str; 2] = [NEIGHBOURS.dynamic(), NEIGHBOURS_BESIDE.dynamic()];
+pub(super) const NEIGHBOUR_NAMES: [&str; 2] = [NEIGHBOURS.dynamic(), NEIGHBOURS_BESIDE.dynamic()];
 /// Crossplane's label on composites: namespace of the claim.
 const CLAIM_NAMESPACE: &str = "crossplane.io/claim-namespace";
 

@@ -7,32 +7,30 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use prost::bytes::Bytes;
 use serde_json::Value;
 use testplatform_apis::collect;
-
-use super::{Error, files::Document};
-use crate::sdk::{
+use testplatform_composites::sdk::{
     proto::{
         Resource, ResourceSelector, Resources, resource::ConnectionDetailsEntry, resource_selector::Match,
     },
     wire,
 };
 
+use super::{Error, files::Document};
+
 /// Data of a Secret, by key.
 pub type Entries = Vec<(String, Bytes)>;
 
 /// The objects that a selector names. None is an answer too: asked for, and not there.
-pub fn select(pool: &[Document], selector: &ResourceSelector) -> Result<Resources, Error> {
-    let mut found: Vec<&Document> = pool.iter().filter(|d| fits(d, selector)).collect();
+pub fn select_resources(pool: &[Document], selector: &ResourceSelector) -> Result<Resources, Error> {
+    let mut found: Vec<&Document> = pool.iter().filter(|d| is_selected(d, selector)).collect();
     if !matches!(selector.r#match, Some(Match::MatchName(_))) {
         let by = |a: &Document, b: &Document, at: &str| a.text(at).cmp(b.text(at));
-        collect::sort_few(&mut found, |a, b| {
-            by(a, b, "/metadata/namespace").then_with(|| by(a, b, "/metadata/name"))
-        });
+        found.sort_by(|a, b| by(a, b, "/metadata/namespace").then_with(|| by(a, b, "/metadata/name")));
     }
-    let items = found.into_iter().map(|d| Ok(resource(structure(d)?, vec![])));
+    let items = found.into_iter().map(|d| Ok(build_resource(encode_document(d)?, vec![])));
     Ok(Resources { items: items.collect::<Result<_, Error>>()? })
 }
 
-fn fits(document: &Document, selector: &ResourceSelector) -> bool {
+fn is_selected(document: &Document, selector: &ResourceSelector) -> bool {
     let namespace = selector.namespace.as_deref().unwrap_or_default();
     document.text("/apiVersion") == selector.api_version
         && document.text("/kind") == selector.kind
@@ -48,12 +46,12 @@ fn fits(document: &Document, selector: &ResourceSelector) -> bool {
 }
 
 /// An object on the wire.
-pub fn structure(document: &Document) -> Result<Bytes, Error> {
+pub fn encode_document(document: &Document) -> Result<Bytes, Error> {
     wire::to_struct(&document.object).map_err(|e| document.error(e.to_string()))
 }
 
 /// A resource on the wire.
-pub fn resource(resource: Bytes, connection_details: Vec<ConnectionDetailsEntry>) -> Resource {
+pub fn build_resource(resource: Bytes, connection_details: Vec<ConnectionDetailsEntry>) -> Resource {
     Resource { resource, connection_details, ready: 0 }
 }
 
@@ -63,7 +61,7 @@ pub fn is_secret(document: &Document) -> bool {
 }
 
 /// The Secret with a name and a namespace.
-pub fn secret<'a>(secrets: &'a [Document], namespace: &str, name: &str) -> Option<&'a Document> {
+pub fn find_secret<'a>(secrets: &'a [Document], namespace: &str, name: &str) -> Option<&'a Document> {
     let named =
         |d: &&Document| d.text("/metadata/name") == name && d.text("/metadata/namespace") == namespace;
     secrets.iter().find(named).filter(|_| !name.is_empty())
@@ -74,11 +72,11 @@ pub fn connection_secret<'a>(secrets: &'a [Document], object: &Value) -> Option<
     let reference = &object["spec"]["writeConnectionSecretToRef"];
     let part = |field: &str| reference[field].as_str().unwrap_or_default();
     let own = object["metadata"]["namespace"].as_str().filter(|own| !own.is_empty());
-    secret(secrets, own.unwrap_or(part("namespace")), part("name"))
+    find_secret(secrets, own.unwrap_or(part("namespace")), part("name"))
 }
 
 /// Data of a Secret, by key: `data` is base64, `stringData` is text and wins. An error names the key only.
-pub fn entries(secret: &Document) -> Result<Entries, Error> {
+pub fn read_entries(secret: &Document) -> Result<Entries, Error> {
     let mut entries = BTreeMap::new();
     for (field, encoded) in [("data", true), ("stringData", false)] {
         for (key, value) in secret.object[field].as_object().into_iter().flatten() {
@@ -101,8 +99,8 @@ pub fn entries(secret: &Document) -> Result<Entries, Error> {
 }
 
 /// Connection details on the wire.
-pub fn details(secret: Option<&Document>) -> Result<Vec<ConnectionDetailsEntry>, Error> {
-    let entries = secret.map(entries).transpose()?.unwrap_or_default();
+pub fn connection_details(secret: Option<&Document>) -> Result<Vec<ConnectionDetailsEntry>, Error> {
+    let entries = secret.map(read_entries).transpose()?.unwrap_or_default();
     Ok(entries.into_iter().map(|(key, value)| ConnectionDetailsEntry { key, value: Some(value) }).collect())
 }
 
@@ -111,7 +109,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::sdk::proto::MatchLabels;
+    use testplatform_composites::sdk::proto::MatchLabels;
 
     fn pool() -> Vec<Document> {
         let object = |namespace: &str, name: &str, team: &str| Document {
@@ -131,7 +129,7 @@ mod tests {
             namespace: namespace.map(str::to_owned),
             r#match,
         };
-        let found = select(&pool(), &selector).unwrap().items.into_iter();
+        let found = select_resources(&pool(), &selector).unwrap().items.into_iter();
         found
             .map(|r| wire::to_value(&r.resource).unwrap()["metadata"]["name"].as_str().unwrap().to_owned())
             .collect()
@@ -148,15 +146,15 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_read_from_both_fields_and_never_shown_in_an_error() {
+    fn secret_is_read_from_both_fields() {
         let secret = |object| Document { path: "s.yaml".into(), object };
         let good = secret(json!({ "data": { "a": "eA==", "b": "", "c": null }, "stringData": { "a": "y" } }));
         assert_eq!(
-            entries(&good).unwrap(),
+            read_entries(&good).unwrap(),
             [("a".into(), "y".into()), ("b".into(), Bytes::new()), ("c".into(), Bytes::new())]
         );
         let bad =
             secret(json!({ "kind": "Secret", "metadata": { "name": "s" }, "data": { "a": "hunter2!" } }));
-        assert_eq!(entries(&bad).unwrap_err().to_string(), "s.yaml: data.a of Secret s is no base64");
+        assert_eq!(read_entries(&bad).unwrap_err().to_string(), "s.yaml: data.a of Secret s is no base64");
     }
 }

@@ -4,13 +4,13 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde::Deserialize;
 use serde_json::Value;
+use testplatform_composites::sdk::wire;
 
 use super::{
     Error, RenderArgs,
     files::{self, Document},
     pool::{self, Entries},
 };
-use crate::sdk::wire;
 
 /// Name of our function: part of the function's name, and the last part of its package.
 const OURS: &str = "function-testplatform";
@@ -147,7 +147,7 @@ impl Composition {
     pub fn read(path: &Path) -> Result<Self, Error> {
         let failed = |message: String| Error::File { path: path.to_owned(), message };
         // First what it is, so that another file is not blamed for a missing field.
-        let document = files::document(path)?;
+        let document = files::read_document(path)?;
         if document.text("/kind") != "Composition" {
             return Err(failed(format!("kind is {}, expected Composition", document.text("/kind"))));
         }
@@ -163,9 +163,9 @@ impl Composition {
 
     /// The steps of ours.
     pub fn steps(self, args: &RenderArgs, remarks: &mut Vec<String>) -> Result<Vec<Step>, Error> {
-        let functions = args.functions.as_deref().map(files::documents).transpose()?;
+        let functions = args.functions.as_deref().map(files::read_documents).transpose()?;
         let secrets =
-            args.function_credentials.as_deref().map(files::documents).transpose()?.unwrap_or_default();
+            args.function_credentials.as_deref().map(files::read_documents).transpose()?.unwrap_or_default();
         let mut ours = Vec::new();
         for step in self.spec.pipeline {
             let function = &step.function_ref.name;
@@ -180,12 +180,12 @@ impl Composition {
                         "pipeline step {step:?} runs Function {function:?}, which is not in {file}"
                     )));
                 }
-                Some(Some(document)) => package(document.text("/spec/package")) == OURS,
+                Some(Some(document)) => package_name(document.text("/spec/package")) == OURS,
                 None => function.contains(OURS),
             };
             if is_ours {
                 ours.push(Step {
-                    credentials: credentials(&step, &secrets)?,
+                    credentials: read_credentials(&step, &secrets)?,
                     name: step.step,
                     input: step.input,
                     requirements: step.requirements,
@@ -208,24 +208,24 @@ impl Composition {
 }
 
 /// The last part of a package's name, without tag and digest.
-fn package(reference: &str) -> &str {
+fn package_name(reference: &str) -> &str {
     let name = reference.rsplit('/').next().unwrap_or_default();
     name.split(['@', ':']).next().unwrap_or_default()
 }
 
-fn credentials(step: &PipelineStep, secrets: &[Document]) -> Result<Vec<(String, Entries)>, Error> {
+fn read_credentials(step: &PipelineStep, secrets: &[Document]) -> Result<Vec<(String, Entries)>, Error> {
     let mut all = Vec::new();
     for credentials in &step.credentials {
         let Some(wanted) = credentials.secret_ref.as_ref().filter(|_| credentials.source == "Secret") else {
             continue;
         };
-        let secret = pool::secret(secrets, &wanted.namespace, &wanted.name).ok_or_else(|| {
+        let secret = pool::find_secret(secrets, &wanted.namespace, &wanted.name).ok_or_else(|| {
             Error::Input(format!(
                 "pipeline step {:?} needs Secret {}/{} as credentials {:?}; give it with --function-credentials",
                 step.step, wanted.namespace, wanted.name, credentials.name
             ))
         })?;
-        all.push((credentials.name.clone(), pool::entries(secret)?));
+        all.push((credentials.name.clone(), pool::read_entries(secret)?));
     }
     Ok(all)
 }
@@ -241,8 +241,8 @@ mod tests {
             "registry.example:5000/org/function-testplatform:v0.1.0",
             "registry.example/org/function-testplatform@sha256:00",
         ] {
-            assert_eq!(package(reference), OURS, "{reference}");
+            assert_eq!(package_name(reference), OURS, "{reference}");
         }
-        assert_ne!(package("registry.example/function-testplatform/other:v1"), OURS);
+        assert_ne!(package_name("registry.example/function-testplatform/other:v1"), OURS);
     }
 }

@@ -56,10 +56,10 @@ pub struct RenderArgs {
     #[arg(long, value_name = "PATH")]
     pub function_credentials: Option<PathBuf>,
     /// Initial context, from a file: KEY=PATH.
-    #[arg(long, value_name = "KEY=PATH", value_parser = pair)]
+    #[arg(long, value_name = "KEY=PATH", value_parser = parse_pair)]
     pub context_files: Vec<(String, String)>,
     /// Initial context: KEY=YAML. Wins over --context-files.
-    #[arg(long, value_name = "KEY=YAML", value_parser = pair)]
+    #[arg(long, value_name = "KEY=YAML", value_parser = parse_pair)]
     pub context_values: Vec<(String, String)>,
     /// Current time, which decides which deadlines have passed; by default that of the clock.
     #[arg(long, value_name = "RFC3339")]
@@ -83,14 +83,14 @@ pub struct RenderArgs {
 
     /// Has no effect: it tells how to start functions, and none is started. Taken so that command lines of
     /// `crossplane render` work.
-    #[arg(short = 'a', long, value_name = "KEY=VALUE", hide_short_help = true, value_parser = pair)]
+    #[arg(short = 'a', long, value_name = "KEY=VALUE", hide_short_help = true, value_parser = parse_pair)]
     pub function_annotations: Vec<(String, String)>,
     /// Has no effect: nothing is waited for. Taken so that command lines of `crossplane render` work.
     #[arg(long, value_name = "DURATION", hide_short_help = true)]
     pub timeout: Option<String>,
 }
 
-fn pair(text: &str) -> Result<(String, String), String> {
+fn parse_pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err("expected KEY=VALUE".to_owned()),

@@ -52,7 +52,7 @@ pub fn render(
     }
     let rendered = run(&input, now)?;
     // In one piece: whoever reads it gets a whole stream or an error.
-    let text = output::stream(&input, &rendered, args)?;
+    let text = output::format_stream(&input, &rendered, args)?;
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).or_else(ignore_broken_pipe)?;
     match rendered.fatal {
         Some(fatal) => Err(fatal),

@@ -33,7 +33,7 @@ pub(crate) const MAX_CLUSTER_CLAIM_BYTES: usize = 8 << 10;
 /// Part of a peer that is read: a peer may be as large as an object can be, and there may be thousands.
 ///
 /// A longer `clusterClaim` is refused before anything is created for it, and does not count. Its encoding adds a few bytes.
-pub(crate) const PEER_FIELDS: FieldList = &[
+pub(super) const PEER_FIELDS: FieldList = &[
     ("apiVersion", TEXT),
     ("kind", TEXT),
     (

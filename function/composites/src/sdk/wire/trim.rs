@@ -112,7 +112,7 @@ impl Varint {
 }
 
 /// Reads a message in pieces and keeps a part of it.
-pub(crate) struct Trimmer {
+pub struct Trimmer {
     open: Vec<Open>,
     expected: Expected,
     at: u64,
@@ -137,7 +137,7 @@ impl Trimmer {
     }
 
     /// The next piece. No piece may go beyond the message's end.
-    pub(crate) fn push(&mut self, mut piece: &[u8]) -> Result<(), Error> {
+    pub fn push(&mut self, mut piece: &[u8]) -> Result<(), Error> {
         while let [first, rest @ ..] = piece {
             let count = match &mut self.expected {
                 Expected::Tag(so_far) => {
@@ -194,13 +194,13 @@ impl Trimmer {
     }
 
     /// Bytes of memory for what is kept so far.
-    pub(crate) fn buffered_bytes(&self) -> usize {
+    pub fn buffered_bytes(&self) -> usize {
         let name = if let Expected::Name { name, .. } = &self.expected { name.capacity() } else { 0 };
         self.open.iter().map(|open| open.output.capacity()).sum::<usize>() + name
     }
 
     /// Kept bytes, once the whole message was read.
-    pub(crate) fn finish(mut self) -> Result<Vec<u8>, Error> {
+    pub fn finish(mut self) -> Result<Vec<u8>, Error> {
         let between = matches!(self.expected, Expected::Tag(Varint { shift: 0, .. }));
         match self.open.pop() {
             Some(root) if self.open.is_empty() && between && self.at == root.end => Ok(root.output),

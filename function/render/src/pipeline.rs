@@ -5,14 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use prost::{Message as _, bytes::Bytes};
 use testplatform_apis::collect;
-
-use super::{
-    Error, Input,
-    composition::{RequiredResource, Step},
-    pool::{self, Entries},
-    schema,
-};
-use crate::{
+use testplatform_composites::{
     Evaluation, Options,
     sdk::{
         proto::{
@@ -23,6 +16,13 @@ use crate::{
         request::UnusableRequest,
         wire,
     },
+};
+
+use super::{
+    Error, Input,
+    composition::{RequiredResource, Step},
+    pool::{self, Entries},
+    schema,
 };
 
 /// How often a step is run again because it asks for something else.
@@ -62,17 +62,17 @@ pub struct Rendered {
 pub fn run(input: &Input, now: Timestamp) -> Result<Rendered, Error> {
     let context = wire::to_struct(&input.context).map_err(|e| Error::Input(format!("the context: {e}")))?;
     let mut rendered = Rendered { context, ..Rendered::default() };
-    let observed = observed(input)?;
+    let observed = observed_state(input)?;
     for step in &input.steps {
         let request = RunFunctionRequest {
             observed: Some(observed.clone()),
             desired: Some(rendered.desired.clone()),
-            input: structure(step)?,
+            input: encode_input(step)?,
             context: Some(rendered.context.clone()),
-            credentials: collect::to_map(step.credentials.iter().map(credentials)),
+            credentials: collect::to_map(step.credentials.iter().map(pass_credentials)),
             ..RunFunctionRequest::default()
         };
-        let pass = settle(input, step, request, now)?;
+        let pass = run_step(input, step, request, now)?;
         let response = &pass.response;
         rendered.desired = response.desired.clone().unwrap_or_default();
         rendered.context = response.context.clone().unwrap_or_default();
@@ -93,7 +93,7 @@ pub fn run(input: &Input, now: Timestamp) -> Result<Rendered, Error> {
 }
 
 /// Runs a step until it asks for the same twice. The desired state stays, the context goes on: as core has it.
-fn settle(
+fn run_step(
     input: &Input,
     step: &Step,
     mut request: RunFunctionRequest,
@@ -101,12 +101,12 @@ fn settle(
 ) -> Result<Pass, Error> {
     let mut requested = None;
     for _ in 0..=MAX_REPEATS {
-        (request.required_resources, request.required_schemas) = bootstrap(input, step)?;
+        (request.required_resources, request.required_schemas) = bootstrap_requirements(input, step)?;
         request.extra_resources = BTreeMap::new();
         if let Some(requirements) = &requested {
-            answer(input, requirements, &mut request)?;
+            answer_requirements(input, requirements, &mut request)?;
         }
-        let response = crate::run(&request, &Options::default(), now);
+        let response = testplatform_composites::run(&request, &Options::default(), now);
         let fatal = response.results.iter().any(|r| r.severity == i32::from(Severity::Fatal));
         if fatal || response.requirements == requested {
             let thought = Evaluation::of(&request, now);
@@ -121,22 +121,22 @@ fn settle(
 type Bootstrap = (BTreeMap<String, Resources>, BTreeMap<String, Schema>);
 
 /// Fetches the Composition's bootstrap requirements.
-fn bootstrap(input: &Input, step: &Step) -> Result<Bootstrap, Error> {
+fn bootstrap_requirements(input: &Input, step: &Step) -> Result<Bootstrap, Error> {
     let mut resources = BTreeMap::new();
     for required in &step.requirements.required_resources {
-        let selected = pool::select(&input.pool, &selector(required))?;
+        let selected = pool::select_resources(&input.pool, &build_selector(required))?;
         resources.insert(required.requirement_name.clone(), selected);
     }
     let mut schemas = BTreeMap::new();
     for required in &step.requirements.required_schemas {
         let selector =
             SchemaSelector { api_version: required.api_version.clone(), kind: required.kind.clone() };
-        schemas.insert(required.requirement_name.clone(), schema(input, &selector)?);
+        schemas.insert(required.requirement_name.clone(), find_schema(input, &selector)?);
     }
     Ok((resources, schemas))
 }
 
-fn selector(required: &RequiredResource) -> ResourceSelector {
+fn build_selector(required: &RequiredResource) -> ResourceSelector {
     let labels =
         required.match_labels.as_ref().map(|l| Match::MatchLabels(MatchLabels { labels: l.clone() }));
     ResourceSelector {
@@ -147,43 +147,50 @@ fn selector(required: &RequiredResource) -> ResourceSelector {
     }
 }
 
-fn answer(input: &Input, asked: &Requirements, request: &mut RunFunctionRequest) -> Result<(), Error> {
+fn answer_requirements(
+    input: &Input,
+    asked: &Requirements,
+    request: &mut RunFunctionRequest,
+) -> Result<(), Error> {
     for (name, selector) in &asked.resources {
-        request.required_resources.insert(name.clone(), pool::select(&input.pool, selector)?);
+        request.required_resources.insert(name.clone(), pool::select_resources(&input.pool, selector)?);
     }
     for (name, selector) in &asked.extra_resources {
-        request.extra_resources.insert(name.clone(), pool::select(&input.pool, selector)?);
+        request.extra_resources.insert(name.clone(), pool::select_resources(&input.pool, selector)?);
     }
     for (name, selector) in &asked.schemas {
-        request.required_schemas.insert(name.clone(), schema(input, selector)?);
+        request.required_schemas.insert(name.clone(), find_schema(input, selector)?);
     }
     Ok(())
 }
 
-fn schema(input: &Input, selector: &SchemaSelector) -> Result<Schema, Error> {
-    let found = schema::find(&input.schemas, &selector.api_version, &selector.kind);
+fn find_schema(input: &Input, selector: &SchemaSelector) -> Result<Schema, Error> {
+    let found = schema::find_schema(&input.schemas, &selector.api_version, &selector.kind);
     let openapi_v3 = found.map(wire::to_struct).transpose();
     let openapi_v3 = openapi_v3.map_err(|e| Error::Input(format!("the schema of {}: {e}", selector.kind)))?;
     Ok(Schema { openapi_v3 })
 }
 
-fn observed(input: &Input) -> Result<State, Error> {
-    let composite =
-        pool::resource(pool::structure(&input.observed_composite)?, input.composite_details.clone());
+fn observed_state(input: &Input) -> Result<State, Error> {
+    let composite = pool::build_resource(
+        pool::encode_document(&input.observed_composite)?,
+        input.composite_details.clone(),
+    );
     let mut resources = BTreeMap::new();
     for composed in &input.observed {
-        let resource = pool::resource(pool::structure(&composed.document)?, composed.details.clone());
+        let resource =
+            pool::build_resource(pool::encode_document(&composed.document)?, composed.details.clone());
         resources.insert(composed.name.clone(), Bytes::from(resource.encode_to_vec()));
     }
     Ok(State { composite: Some(composite), resources })
 }
 
-fn structure(step: &Step) -> Result<Option<Bytes>, Error> {
+fn encode_input(step: &Step) -> Result<Option<Bytes>, Error> {
     let input = step.input.as_ref().map(wire::to_struct).transpose();
     input.map_err(|e| Error::Input(format!("the input of pipeline step {:?}: {e}", step.name)))
 }
 
-fn credentials((name, entries): &(String, Entries)) -> (String, Credentials) {
+fn pass_credentials((name, entries): &(String, Entries)) -> (String, Credentials) {
     let data = collect::to_map(entries.iter().cloned());
     (name.clone(), Credentials { source: Some(Source::CredentialData(CredentialData { data })) })
 }

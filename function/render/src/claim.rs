@@ -22,17 +22,17 @@ const LONGEST_BASE: usize = 58;
 const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
 /// The composite of a claim. Name and uid are those that the observed resources know it by, if there are any.
-pub fn composite(claim: &Document, api_version: &str, kind: &str, observed: &[Document]) -> Value {
+pub fn build_composite(claim: &Document, api_version: &str, kind: &str, observed: &[Document]) -> Value {
     let name = claim.text("/metadata/name");
     let namespace = match claim.text("/metadata/namespace") {
         "" => "default",
         namespace => namespace,
     };
-    let composite = [claim.text("/spec/resourceRef/name"), labelled(observed)];
+    let composite = [claim.text("/spec/resourceRef/name"), find_label(observed)];
     let composite = composite
         .into_iter()
         .find(|n| !n.is_empty())
-        .map_or_else(|| generated(name, &suffix(&format!("{namespace}/{name}"))), str::to_owned);
+        .map_or_else(|| generate_name(name, &name_suffix(&format!("{namespace}/{name}"))), str::to_owned);
 
     let mut metadata = json!({ "name": composite });
     for field in ["creationTimestamp", "generation"] {
@@ -40,14 +40,14 @@ pub fn composite(claim: &Document, api_version: &str, kind: &str, observed: &[Do
             metadata[field] = value.clone();
         }
     }
-    if let Some(uid) = uid(observed, kind, &composite) {
+    if let Some(uid) = find_uid(observed, kind, &composite) {
         metadata["uid"] = uid.into();
     }
-    let annotations = travelling(claim, "/metadata/annotations");
+    let annotations = copied_metadata(claim, "/metadata/annotations");
     if !annotations.is_empty() {
         metadata["annotations"] = Value::Object(annotations);
     }
-    let mut labels = travelling(claim, "/metadata/labels");
+    let mut labels = copied_metadata(claim, "/metadata/labels");
     for (key, value) in [(COMPOSITE, composite.as_str()), (CLAIM_NAME, name), (CLAIM_NAMESPACE, namespace)] {
         labels.insert(key.to_owned(), value.into());
     }
@@ -76,13 +76,13 @@ pub fn composite(claim: &Document, api_version: &str, kind: &str, observed: &[Do
 
 /// The name that Crossplane generates from that of a claim: Kubernetes cuts the name before it adds the random characters. Source: apiserver,
 /// `pkg/storage/names/generate.go`.
-fn generated(claim: &str, suffix: &str) -> String {
+fn generate_name(claim: &str, suffix: &str) -> String {
     let base: String = format!("{claim}-").chars().take(LONGEST_BASE).collect();
     base + suffix
 }
 
 /// The composite that the observed resources are labelled with.
-fn labelled(observed: &[Document]) -> &str {
+fn find_label(observed: &[Document]) -> &str {
     observed
         .iter()
         .filter_map(|d| d.object["metadata"]["labels"][COMPOSITE].as_str())
@@ -91,7 +91,7 @@ fn labelled(observed: &[Document]) -> &str {
 }
 
 /// The composite's uid, as what it composes names its owner.
-fn uid(observed: &[Document], kind: &str, name: &str) -> Option<String> {
+fn find_uid(observed: &[Document], kind: &str, name: &str) -> Option<String> {
     let owners = observed.iter().filter_map(|d| d.object["metadata"]["ownerReferences"].as_array()).flatten();
     owners
         .filter(|o| o["controller"] == true && text(o, "/kind") == kind && text(o, "/name") == name)
@@ -101,7 +101,7 @@ fn uid(observed: &[Document], kind: &str, name: &str) -> Option<String> {
 }
 
 /// Labels or annotations without those that are Kubernetes' own.
-fn travelling(claim: &Document, pointer: &str) -> Map<String, Value> {
+fn copied_metadata(claim: &Document, pointer: &str) -> Map<String, Value> {
     let mut map = claim.object.pointer(pointer).and_then(Value::as_object).cloned().unwrap_or_default();
     map.retain(|key, _| {
         let prefix = key.split_once('/').map_or("", |(prefix, _)| prefix);
@@ -111,7 +111,7 @@ fn travelling(claim: &Document, pointer: &str) -> Map<String, Value> {
 }
 
 /// Five characters that are the same for the same text: Crossplane draws them at random.
-fn suffix(text: &str) -> String {
+fn name_suffix(text: &str) -> String {
     // FNV-1a: short, and its value is the same everywhere and for ever.
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -141,7 +141,7 @@ mod tests {
             "spec": { "lifetime": "1h", "writeConnectionSecretToRef": { "name": "s" } },
             "status": { "phase": "Ready", "conditions": [{ "type": "Synced" }, { "type": "Ready" }] },
         }));
-        let composite = composite(&claim, "ci.openshift.org/v1alpha1", "XTestPlatformCluster", &[]);
+        let composite = build_composite(&claim, "ci.openshift.org/v1alpha1", "XTestPlatformCluster", &[]);
         let name = composite["metadata"]["name"].as_str().unwrap();
         assert_eq!((name.len(), &name[..2]), (7, "c-"));
         assert_eq!(
@@ -166,8 +166,8 @@ mod tests {
 
     #[test]
     fn a_long_name_is_cut_as_kubernetes_does() {
-        assert_eq!(generated(&"a".repeat(57), "bcdfg"), format!("{}-bcdfg", "a".repeat(57)));
-        assert_eq!(generated(&"a".repeat(63), "bcdfg"), format!("{}bcdfg", "a".repeat(58)));
+        assert_eq!(generate_name(&"a".repeat(57), "bcdfg"), format!("{}-bcdfg", "a".repeat(57)));
+        assert_eq!(generate_name(&"a".repeat(63), "bcdfg"), format!("{}bcdfg", "a".repeat(58)));
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
             "labels": { COMPOSITE: "c-x7k2p" },
             "ownerReferences": [{ "controller": true, "kind": "X", "name": "c-x7k2p", "uid": "u" }],
         }}));
-        let composite = composite(&claim, "v1", "X", &[observed]);
+        let composite = build_composite(&claim, "v1", "X", &[observed]);
         assert_eq!(composite["metadata"]["name"], "c-x7k2p");
         assert_eq!(composite["metadata"]["uid"], "u");
         assert_eq!(composite["spec"]["claimRef"]["namespace"], "default");

@@ -74,7 +74,7 @@ fn fill_in(schema: &Value, value: &mut Value) {
 }
 
 /// The schema of a kind out of OpenAPI v3 documents, as an API server publishes them.
-pub fn find<'a>(documents: &'a [Value], api_version: &str, kind: &str) -> Option<&'a Value> {
+pub fn find_schema<'a>(documents: &'a [Value], api_version: &str, kind: &str) -> Option<&'a Value> {
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let describes = |schema: &&Value| {
         let kinds = schema["x-kubernetes-group-version-kind"].as_array().into_iter().flatten();
@@ -109,7 +109,7 @@ mod tests {
             "type": "object",
             "x-kubernetes-group-version-kind": [{ "group": "g", "version": "v1", "kind": "K" }],
         }}}})];
-        assert_eq!(find(&documents, "g/v1", "K").unwrap()["type"], "object");
-        assert_eq!(find(&documents, "g/v2", "K"), None);
+        assert_eq!(find_schema(&documents, "g/v1", "K").unwrap()["type"], "object");
+        assert_eq!(find_schema(&documents, "g/v2", "K"), None);
     }
 }

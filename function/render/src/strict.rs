@@ -40,41 +40,41 @@ const CROSSPLANES: [&str; 12] = [
 pub fn unknown_fields(spec: &Value) -> Vec<String> {
     let mut unknown = Vec::new();
     let mut check = |pointer: &str, fields: &[&str]| {
-        for (path, object) in objects(spec, pointer) {
+        for (path, object) in list_objects(spec, pointer) {
             let names = object.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
             let known =
                 |name: &str| fields.contains(&name) || (path == "spec" && CROSSPLANES.contains(&name));
             unknown.extend(names.filter(|name| !known(name)).map(|name| format!("{path}.{name}")));
         }
     };
-    check("", fields::<TestPlatformClusterSpec>());
-    check("/clusterClaim", fields::<ClusterClaimSpec>());
-    check("/clusterClaim/pool", fields::<PoolRef>());
-    check("/byoc", fields::<Byoc>());
-    check("/byoc/platform", fields::<ByocPlatform>());
-    check("/byoc/platform/aws", fields::<Region>());
-    check("/byoc/platform/azure", fields::<Azure>());
-    check("/byoc/platform/gcp", fields::<Region>());
+    check("", list_fields::<TestPlatformClusterSpec>());
+    check("/clusterClaim", list_fields::<ClusterClaimSpec>());
+    check("/clusterClaim/pool", list_fields::<PoolRef>());
+    check("/byoc", list_fields::<Byoc>());
+    check("/byoc/platform", list_fields::<ByocPlatform>());
+    check("/byoc/platform/aws", list_fields::<Region>());
+    check("/byoc/platform/azure", list_fields::<Azure>());
+    check("/byoc/platform/gcp", list_fields::<Region>());
     for secret in ["credentialsSecretRef", "pullSecretRef", "sshKeySecretRef", "installConfigSecretRef"] {
-        check(&format!("/byoc/{secret}"), fields::<SecretRef>());
+        check(&format!("/byoc/{secret}"), list_fields::<SecretRef>());
     }
-    check("/controlPlane", fields::<ControlPlane>());
-    check("/nodeGroups/*", fields::<NodeGroup>());
-    check("/nodeGroups/*/autoscale", fields::<Autoscale>());
-    check("/nodeGroups/*/taints/*", fields::<Taint>());
-    check("/network", fields::<Network>());
-    check("/network/internal", fields::<InternalNetwork>());
-    check("/network/external", fields::<ExternalNetwork>());
-    check("/hub", fields::<HubChoice>());
-    check("/hub/selector", fields::<Selector>());
-    check("/timeouts", fields::<Timeouts>());
-    check("/cleanup", fields::<Cleanup>());
-    check("/credentials", fields::<Access>());
+    check("/controlPlane", list_fields::<ControlPlane>());
+    check("/nodeGroups/*", list_fields::<NodeGroup>());
+    check("/nodeGroups/*/autoscale", list_fields::<Autoscale>());
+    check("/nodeGroups/*/taints/*", list_fields::<Taint>());
+    check("/network", list_fields::<Network>());
+    check("/network/internal", list_fields::<InternalNetwork>());
+    check("/network/external", list_fields::<ExternalNetwork>());
+    check("/hub", list_fields::<HubChoice>());
+    check("/hub/selector", list_fields::<Selector>());
+    check("/timeouts", list_fields::<Timeouts>());
+    check("/cleanup", list_fields::<Cleanup>());
+    check("/credentials", list_fields::<Access>());
     unknown
 }
 
 /// Values at a JSON pointer in which `*` stands for every item of a list, each with its path in words of the API server.
-fn objects<'v>(spec: &'v Value, pointer: &str) -> Vec<(String, &'v Value)> {
+fn list_objects<'v>(spec: &'v Value, pointer: &str) -> Vec<(String, &'v Value)> {
     let mut found = vec![("spec".to_owned(), spec)];
     for step in pointer.split('/').skip(1) {
         found = match step {
@@ -95,7 +95,7 @@ fn objects<'v>(spec: &'v Value, pointer: &str) -> Vec<(String, &'v Value)> {
 }
 
 /// Names of the fields of a type, from its derived `Deserialize`.
-fn fields<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
+fn list_fields<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
     let mut fields: &'static [&'static str] = &[];
     let _ = T::deserialize(FieldNames(&mut fields));
     fields
@@ -174,8 +174,8 @@ mod tests {
 
     #[test]
     fn every_type_tells_its_fields() {
-        assert!(fields::<TestPlatformClusterSpec>().contains(&"tearDownCluster"));
-        assert!(fields::<Access>().contains(&"mode"));
-        assert!(fields::<Taint>().contains(&"effect"));
+        assert!(list_fields::<TestPlatformClusterSpec>().contains(&"tearDownCluster"));
+        assert!(list_fields::<Access>().contains(&"mode"));
+        assert!(list_fields::<Taint>().contains(&"effect"));
     }
 }

@@ -24,7 +24,8 @@ mod trim;
 pub use error::Error;
 use prost::bytes::Bytes;
 use serde::{Deserialize, Serialize};
-pub(crate) use trim::{FieldList, Keep, Trimmer, trimmed};
+pub use trim::Trimmer;
+pub(crate) use trim::{FieldList, Keep, trimmed};
 
 /// How many objects and lists may be nested. Kubernetes objects stay far below; the stack is ours.
 pub const MAX_DEPTH: usize = 100;
@@ -35,7 +36,7 @@ const MAX_INTEGER: i64 = 1 << 53;
 /// Reads a `T` from the bytes of a `google.protobuf.Struct`; no bytes are an empty object.
 ///
 /// ```
-/// # use function_testplatform::sdk::wire;
+/// # use testplatform_composites::sdk::wire;
 /// #[derive(serde::Deserialize)]
 /// struct Named<'a> { kind: &'a str, replicas: i64 }
 ///

@@ -25,7 +25,7 @@ pub(super) const PEERS: RequirementNames = RequirementNames::new("clusters", Non
 /// All composites of the other flavour, where both are served.
 pub(super) const PEERS_OTHER_FLAVOUR: RequirementNames = RequirementNames::new("clusters-beside", None);
 /// Under which names other composites come.
-pub(crate) const PEER_NAMES: [&str; 2] = [PEERS.dynamic(), PEERS_OTHER_FLAVOUR.dynamic()];
+pub(super) const PEER_NAMES: [&str; 2] = [PEERS.dynamic(), PEERS_OTHER_FLAVOUR.dynamic()];
 /// The primary Object, by its name.
 pub(super) const PRIMARY_OBJECT: RequirementNames = RequirementNames::new("writer", None);
 

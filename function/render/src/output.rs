@@ -5,15 +5,15 @@ use std::fmt::Write as _;
 use prost::Message as _;
 use serde_json::{Map, Value, json};
 use testplatform_apis::{collect, yaml::to_yaml};
+use testplatform_composites::sdk::{
+    proto::{Ready, Resource, Severity, Status},
+    wire,
+};
 
 use super::{
     Error, Input, Pass, RenderArgs, Rendered,
     claim::{CLAIM_NAME, CLAIM_NAMESPACE, COMPOSITE},
     input::RESOURCE_NAME,
-};
-use crate::sdk::{
-    proto::{Ready, Resource, Severity, Status},
-    wire,
 };
 
 /// The time of every transition, as `crossplane render` has it: the real one would only be noise.
@@ -26,18 +26,18 @@ const SYSTEM: [&str; 5] = ["Ready", "Synced", "Healthy", "Responsive", "UpToDate
 const NAMED: usize = 3;
 
 /// The whole output.
-pub fn stream(input: &Input, rendered: &Rendered, args: &RenderArgs) -> Result<String, Error> {
+pub fn format_stream(input: &Input, rendered: &Rendered, args: &RenderArgs) -> Result<String, Error> {
     let mut out = String::new();
     if args.explain {
-        for line in explained(rendered) {
+        for line in explain_passes(rendered) {
             let _ = writeln!(out, "# {line}");
         }
     }
     let mut documents = Vec::new();
     if rendered.fatal.is_none() {
-        documents.push(composite(input, rendered, args)?);
+        documents.push(composite_document(input, rendered, args)?);
         for (name, bytes) in &rendered.desired.resources {
-            documents.push(composed(input, name, &decoded(name, bytes)?)?);
+            documents.push(composed_document(input, name, &decode_resource(name, bytes)?)?);
         }
     }
     if args.include_function_results {
@@ -53,10 +53,10 @@ pub fn stream(input: &Input, rendered: &Rendered, args: &RenderArgs) -> Result<S
         }));
     }
     if args.include_connection_details && rendered.fatal.is_none() {
-        documents.push(connection(input, rendered));
+        documents.push(connection_secret(input, rendered));
     }
     if args.include_context {
-        let fields = wire::to_value(&rendered.context).map_err(|e| broken("context", &e))?;
+        let fields = wire::to_value(&rendered.context).map_err(|e| encoding_error("context", &e))?;
         documents.push(json!({ "apiVersion": RENDER, "kind": "Context", "fields": fields }));
     }
     for document in &documents {
@@ -68,7 +68,7 @@ pub fn stream(input: &Input, rendered: &Rendered, args: &RenderArgs) -> Result<S
     Ok(out)
 }
 
-fn explained(rendered: &Rendered) -> Vec<String> {
+fn explain_passes(rendered: &Rendered) -> Vec<String> {
     let several = rendered.passes.len() > 1;
     let lines = |pass: &Pass| {
         let lines = match &pass.thought {
@@ -81,10 +81,10 @@ fn explained(rendered: &Rendered) -> Vec<String> {
     rendered.passes.iter().flat_map(lines).collect()
 }
 
-fn composite(input: &Input, rendered: &Rendered, args: &RenderArgs) -> Result<Value, Error> {
+fn composite_document(input: &Input, rendered: &Rendered, args: &RenderArgs) -> Result<Value, Error> {
     let given = &input.composite;
     let desired = rendered.desired.composite.clone().unwrap_or_default();
-    let wanted = wire::to_value(&desired.resource).map_err(|e| broken("composite", &e))?;
+    let wanted = wire::to_value(&desired.resource).map_err(|e| encoding_error("composite", &e))?;
     let mut object = if args.include_full_xr {
         given.clone()
     } else {
@@ -95,14 +95,14 @@ fn composite(input: &Input, rendered: &Rendered, args: &RenderArgs) -> Result<Va
         json!({ "apiVersion": given["apiVersion"], "kind": given["kind"], "metadata": metadata })
     };
     let mut status = wanted.get("status").cloned().unwrap_or_else(|| json!({}));
-    status["conditions"] = conditions(rendered)?.into();
+    status["conditions"] = composite_conditions(rendered)?.into();
     object["status"] = status;
     Ok(object)
 }
 
 /// `Ready` first, which is core's; then the function's, the last of a type.
-fn conditions(rendered: &Rendered) -> Result<Vec<Value>, Error> {
-    let mut all = vec![ready(rendered)?];
+fn composite_conditions(rendered: &Rendered) -> Result<Vec<Value>, Error> {
+    let mut all = vec![ready_condition(rendered)?];
     for condition in &rendered.conditions {
         if SYSTEM.contains(&condition.r#type.as_str()) {
             continue;
@@ -125,10 +125,10 @@ fn conditions(rendered: &Rendered) -> Result<Vec<Value>, Error> {
     Ok(all)
 }
 
-fn ready(rendered: &Rendered) -> Result<Value, Error> {
+fn ready_condition(rendered: &Rendered) -> Result<Value, Error> {
     let mut unready = Vec::new();
     for (name, bytes) in &rendered.desired.resources {
-        if decoded(name, bytes)?.ready() != Ready::True {
+        if decode_resource(name, bytes)?.ready() != Ready::True {
             unready.push(name.as_str());
         }
     }
@@ -144,13 +144,13 @@ fn ready(rendered: &Rendered) -> Result<Value, Error> {
         "reason": if ready { "Available" } else { "Creating" },
     });
     if !ready && !unready.is_empty() {
-        condition["message"] = format!("Unready resources: {}", some(&unready)).into();
+        condition["message"] = format!("Unready resources: {}", first_names(&unready)).into();
     }
     Ok(condition)
 }
 
 /// The first few names, and how many more there are.
-fn some(names: &[&str]) -> String {
+fn first_names(names: &[&str]) -> String {
     match names {
         [first @ .., last] if names.len() == NAMED => format!("{}, and {last}", first.join(", ")),
         _ if names.len() > NAMED => {
@@ -161,8 +161,8 @@ fn some(names: &[&str]) -> String {
 }
 
 /// A composed resource with what Crossplane adds to it before it applies it.
-fn composed(input: &Input, name: &str, desired: &Resource) -> Result<Value, Error> {
-    let mut object = wire::to_value(&desired.resource).map_err(|e| broken(name, &e))?;
+fn composed_document(input: &Input, name: &str, desired: &Resource) -> Result<Value, Error> {
+    let mut object = wire::to_value(&desired.resource).map_err(|e| encoding_error(name, &e))?;
     let xr = &input.observed_composite.object;
     let prefix = &xr["metadata"]["labels"][COMPOSITE];
     let existing = input.observed.iter().find(|c| c.name == name).map(|c| &c.document.object["metadata"]);
@@ -212,7 +212,7 @@ fn drop_nulls(metadata: &mut Value) {
 }
 
 /// Which keys the composite's Secret is given, and how much is in each.
-fn connection(input: &Input, rendered: &Rendered) -> Value {
+fn connection_secret(input: &Input, rendered: &Rendered) -> Value {
     let details = rendered.desired.composite.iter().flat_map(|c| &c.connection_details);
     let published =
         details.filter(|e| input.connection_keys.is_empty() || input.connection_keys.contains(&e.key));
@@ -224,10 +224,10 @@ fn connection(input: &Input, rendered: &Rendered) -> Value {
     json!({ "apiVersion": RENDER, "kind": "Connection", "keys": keys })
 }
 
-fn decoded(name: &str, bytes: &prost::bytes::Bytes) -> Result<Resource, Error> {
-    Resource::decode(bytes.clone()).map_err(|e| broken(name, &e))
+fn decode_resource(name: &str, bytes: &prost::bytes::Bytes) -> Result<Resource, Error> {
+    Resource::decode(bytes.clone()).map_err(|e| encoding_error(name, &e))
 }
 
-fn broken(what: &str, error: &dyn std::fmt::Display) -> Error {
+fn encoding_error(what: &str, error: &dyn std::fmt::Display) -> Error {
     Error::Input(format!("desired {what} cannot be read: {error}"))
 }

@@ -40,10 +40,11 @@ pub use credentials::Credentials;
 pub use details::Details;
 pub use environment::{Environment, EnvironmentConfig};
 pub use hosted_cluster::{HOSTED, HostedClusterObserver};
-pub(crate) use hubs::NEIGHBOUR_NAMES;
+use hubs::NEIGHBOUR_NAMES;
 pub use hubs::{Hubs, hub_requirements, read_excluded};
 pub use node_pool::{NodePoolObject, NodePools, is_auxiliary_name, node_pool_resource_name};
-pub(crate) use peers::{MAX_CLUSTER_CLAIM_BYTES, PEER_FIELDS};
+pub(crate) use peers::MAX_CLUSTER_CLAIM_BYTES;
+use peers::PEER_FIELDS;
 pub use peers::{PeerCluster, PeerRequest, PeerState};
 pub use pools::Pools;
 pub(crate) use primary_object::MAX_CLOCK_SKEW;
@@ -51,8 +52,7 @@ pub use primary_object::{
     CLUSTER_CLAIM, EPHEMERAL_CLUSTER, PrimaryObject, is_ended_by_removal, is_template_resource,
 };
 pub use remote::{ObservedBackend, Remote};
-pub(crate) use required::PEER_NAMES;
-use required::PRIMARY_OBJECT;
+use required::{PEER_NAMES, PRIMARY_OBJECT};
 pub use required::{RequirementOptions, requirements};
 pub use templates::{TemplateEntry, Templates};
 use tenant_credentials::ObservedObject;
@@ -68,7 +68,7 @@ use crate::{
         proto::RunFunctionRequest,
         request::{UnusableRequest, decode_resource, is_labelled, refuse_newer, unreadable_resource},
         requirements::fetched_resources,
-        wire,
+        wire::{self, Trimmer},
     },
 };
 
@@ -109,6 +109,14 @@ pub const OURS: [&str; FIXED.len() + Backend::ALL.len()] = {
 /// Name that the incumbent gives to a Secret which it does not know yet. Never a known name: it is one real,
 /// creatable name for all waiting claims.
 pub const PENDING: &str = "pending";
+
+/// Names under which a request has other composites.
+const PEERS: [&str; 4] = [PEER_NAMES[0], PEER_NAMES[1], NEIGHBOUR_NAMES[0], NEIGHBOUR_NAMES[1]];
+
+/// Reads a `RunFunctionRequest` of this length in pieces. Of other composites it keeps the fields that an evaluation reads.
+pub fn trim_peers(length: u64) -> Trimmer {
+    Trimmer::request(length, &PEERS, PEER_FIELDS)
+}
 
 /// Observed state of one composite.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
-use testplatform_apis::{collect, yaml};
+use testplatform_apis::yaml;
 
 use super::Error;
 
@@ -43,11 +43,11 @@ pub fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
 
 /// The objects of a file, or of every `.yaml` and `.yml` file of a directory, sorted by name and not deeper.
 /// A `List`, which is how `kubectl get` prints several objects, counts as its items.
-pub fn documents(path: &Path) -> Result<Vec<Document>, Error> {
+pub fn read_documents(path: &Path) -> Result<Vec<Document>, Error> {
     let mut all = Vec::new();
-    for file in files(path, &["yaml", "yml"])? {
-        let objects = yaml::parse_documents(&file, &read(&file)?)?;
-        for object in objects.into_iter().flat_map(items) {
+    for file in list_files(path, &["yaml", "yml"])? {
+        let objects = yaml::parse_documents(&file, &read_file(&file)?)?;
+        for object in objects.into_iter().flat_map(list_items) {
             let document = Document { path: file.clone(), object };
             if document.text("/apiVersion").is_empty() || document.text("/kind").is_empty() {
                 return Err(document.error("a document has no apiVersion or no kind"));
@@ -59,8 +59,8 @@ pub fn documents(path: &Path) -> Result<Vec<Document>, Error> {
 }
 
 /// The only object of a file.
-pub fn document(path: &Path) -> Result<Document, Error> {
-    let mut all = documents(path)?;
+pub fn read_document(path: &Path) -> Result<Document, Error> {
+    let mut all = read_documents(path)?;
     match (all.pop(), all.len()) {
         (Some(document), 0) => Ok(document),
         (Some(_), more) => Err(Error::File {
@@ -72,24 +72,24 @@ pub fn document(path: &Path) -> Result<Document, Error> {
 }
 
 /// The only document of a file, whatever it is.
-pub fn value(path: &Path) -> Result<Value, Error> {
-    Ok(yaml::parse_one(path, &read(path)?)?)
+pub fn read_value(path: &Path) -> Result<Value, Error> {
+    Ok(yaml::parse_one(path, &read_file(path)?)?)
 }
 
 /// Every JSON document of a directory.
-pub fn json(directory: &Path) -> Result<Vec<Value>, Error> {
+pub fn read_json(directory: &Path) -> Result<Vec<Value>, Error> {
     let parse = |file: PathBuf| {
-        serde_json::from_str(&read(&file)?).map_err(|e| Error::Yaml {
+        serde_json::from_str(&read_file(&file)?).map_err(|e| Error::Yaml {
             line: e.line() as u64,
             column: e.column() as u64,
             message: e.to_string(),
             path: file,
         })
     };
-    files(directory, &["json"])?.into_iter().map(parse).collect()
+    list_files(directory, &["json"])?.into_iter().map(parse).collect()
 }
 
-fn files(path: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, Error> {
+fn list_files(path: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, Error> {
     let failed = |source| Error::Read { path: path.to_owned(), source };
     if !fs::metadata(path).map_err(failed)?.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -102,15 +102,15 @@ fn files(path: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, Error> {
             found.push(file);
         }
     }
-    collect::sort_few(&mut found, Ord::cmp);
+    found.sort_by(Ord::cmp);
     Ok(found)
 }
 
-fn read(path: &Path) -> Result<String, Error> {
+fn read_file(path: &Path) -> Result<String, Error> {
     fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })
 }
 
-fn items(object: Value) -> Vec<Value> {
+fn list_items(object: Value) -> Vec<Value> {
     match object {
         Value::Object(mut list) if list.get("kind").is_some_and(|k| k == "List") => {
             match list.remove("items") {

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use testplatform_apis::{claim, test_cluster};
+use testplatform_composites::sdk::proto::resource::ConnectionDetailsEntry;
 
 use super::{
     Error, RenderArgs,
@@ -16,7 +17,6 @@ use super::{
     schema::Definition,
     strict::unknown_fields,
 };
-use crate::sdk::proto::resource::ConnectionDetailsEntry;
 
 /// Annotation with the name of a composed resource within its composite.
 pub const RESOURCE_NAME: &str = "crossplane.io/composition-resource-name";
@@ -61,23 +61,23 @@ impl Input {
         let mut remarks = Vec::new();
         let composition = Composition::read(&args.composition)?;
         let of = &composition.spec.composite_type_ref;
-        let xrd = args.xrd.as_deref().map(files::document).transpose()?;
+        let xrd = args.xrd.as_deref().map(files::read_document).transpose()?;
         let definition = Definition::of(xrd.as_ref(), &of.api_version, &of.kind)?;
 
-        let all = args.observed_resources.iter().map(|path| files::documents(path));
+        let all = args.observed_resources.iter().map(|path| files::read_documents(path));
         let all: Vec<Document> = all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
         let (secrets, composed): (Vec<_>, Vec<_>) = all.into_iter().partition(|d| {
             pool::is_secret(d) && !d.object["metadata"]["annotations"][RESOURCE_NAME].is_string()
         });
 
-        let given = files::document(&args.xr)?;
-        let composite = composite(&given, &definition, &composed, &composition, args)?;
-        known(&given)?;
-        selected(&given, &composite, &composition, args)?;
+        let given = files::read_document(&args.xr)?;
+        let composite = build_composite(&given, &definition, &composed, &composition, args)?;
+        check_fields(&given)?;
+        check_selection(&given, &composite, &composition, args)?;
         let mut observed_composite = Document { path: given.path.clone(), object: composite.clone() };
-        complete(&mut observed_composite.object, &definition, &composition, now);
+        complete_composite(&mut observed_composite.object, &definition, &composition, now);
 
-        let observed = observed(composed, &secrets)?;
+        let observed = collect_observed(composed, &secrets)?;
         // One in a namespace has no connection Secret: that of its spec is ours to fill.
         let namespaced = !observed_composite.text("/metadata/namespace").is_empty();
         let own = pool::connection_secret(&secrets, &observed_composite.object).filter(|_| !namespaced);
@@ -89,17 +89,17 @@ impl Input {
                 remarks.push(format!("{} is the connection secret of nothing here", secret.label()));
             }
         }
-        let required = args.pool().map(|path| files::documents(path));
+        let required = args.pool().map(|path| files::read_documents(path));
         let steps = composition.steps(args, &mut remarks)?;
         let input = Self {
-            composite_details: pool::details(own)?,
+            composite_details: pool::connection_details(own)?,
             composite,
             observed_composite,
             observed,
             steps,
             pool: required.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect(),
-            schemas: args.required_schemas.as_deref().map(files::json).transpose()?.unwrap_or_default(),
-            context: context(args)?,
+            schemas: args.required_schemas.as_deref().map(files::read_json).transpose()?.unwrap_or_default(),
+            context: read_context(args)?,
             connection_keys: definition.connection_keys,
         };
         Ok((input, remarks))
@@ -107,7 +107,7 @@ impl Input {
 }
 
 /// A field that nobody knows is a mistake, which an API server would prune without a word.
-fn known(given: &Document) -> Result<(), Error> {
+fn check_fields(given: &Document) -> Result<(), Error> {
     let kinds = [claim::CLAIM_KIND, claim::COMPOSITE_KIND, test_cluster::KIND];
     if given.text("/apiVersion") != claim::API_VERSION || !kinds.contains(&given.text("/kind")) {
         return Ok(());
@@ -121,7 +121,7 @@ fn known(given: &Document) -> Result<(), Error> {
 }
 
 /// The composite itself, or that of the claim.
-fn composite(
+fn build_composite(
     given: &Document,
     definition: &Definition,
     observed: &[Document],
@@ -137,7 +137,7 @@ fn composite(
         return Ok(given.object.clone());
     }
     if api_version == of.api_version && kind == definition.claim_kind {
-        return Ok(claims::composite(given, &of.api_version, &of.kind, observed));
+        return Ok(claims::build_composite(given, &of.api_version, &of.kind, observed));
     }
     let or_claim = match definition.claim_kind.as_str() {
         "" => String::new(),
@@ -152,7 +152,7 @@ fn composite(
 }
 
 /// A composite that selects its Composition by labels must select this one.
-fn selected(
+fn check_selection(
     given: &Document,
     composite: &Value,
     composition: &Composition,
@@ -172,7 +172,12 @@ fn selected(
 }
 
 /// Adds the fields that API server and Crossplane would have added.
-fn complete(composite: &mut Value, definition: &Definition, composition: &Composition, now: Timestamp) {
+fn complete_composite(
+    composite: &mut Value,
+    definition: &Definition,
+    composition: &Composition,
+    now: Timestamp,
+) {
     definition.fill_in(composite);
     let metadata = &mut composite["metadata"];
     if metadata["creationTimestamp"].is_null() {
@@ -192,7 +197,7 @@ fn complete(composite: &mut Value, definition: &Definition, composition: &Compos
     }
 }
 
-fn observed(documents: Vec<Document>, secrets: &[Document]) -> Result<Vec<Composed>, Error> {
+fn collect_observed(documents: Vec<Document>, secrets: &[Document]) -> Result<Vec<Composed>, Error> {
     let mut all: Vec<Composed> = Vec::new();
     for document in documents {
         let name = document.object["metadata"]["annotations"][RESOURCE_NAME].as_str().unwrap_or_default();
@@ -205,16 +210,16 @@ fn observed(documents: Vec<Document>, secrets: &[Document]) -> Result<Vec<Compos
         if all.iter().any(|c| c.name == name) {
             return Err(document.error(format!("there is a second composed resource {name:?}")));
         }
-        let details = pool::details(pool::connection_secret(secrets, &document.object))?;
+        let details = pool::connection_details(pool::connection_secret(secrets, &document.object))?;
         all.push(Composed { name: name.to_owned(), details, document });
     }
     Ok(all)
 }
 
-fn context(args: &RenderArgs) -> Result<Map<String, Value>, Error> {
+fn read_context(args: &RenderArgs) -> Result<Map<String, Value>, Error> {
     let mut context = Map::new();
     for (key, path) in &args.context_files {
-        context.insert(key.clone(), files::value(Path::new(path))?);
+        context.insert(key.clone(), files::read_value(Path::new(path))?);
     }
     context.extend(args.values()?);
     Ok(context)
