@@ -37,44 +37,44 @@ pub fn generate_files() -> anyhow::Result<Vec<GeneratedFile>> {
     let dashboard = serde_json::to_string_pretty(&dashboard::build_dashboard())?;
     let mut files = vec![
         GeneratedFile {
-            path: "install/argocd/argocd-cm.yaml",
+            path: "install/argocd/argocd-cm.yaml".into(),
             text: render_document(&health::health_config_map(), "package/install/argocd/health")?,
         },
         GeneratedFile {
-            path: "install/argocd/argocd-cr.yaml",
+            path: "install/argocd/argocd-cr.yaml".into(),
             text: render_document(&health::operator_fragment(), "package/install/argocd/health")?,
         },
         GeneratedFile {
-            path: "install/components/hub-monitoring/prometheus-rule.yaml",
+            path: "install/components/hub-monitoring/prometheus-rule.yaml".into(),
             text: render_document(
                 &prometheus_rule("testplatform", "provider-testplatform", alerts::HUB),
                 alerts,
             )?,
         },
         GeneratedFile {
-            path: "install/components/kube-state-metrics/config.yaml",
+            path: "install/components/kube-state-metrics/config.yaml".into(),
             text: render_document(&metrics::custom_resource_state(), "package/src/install/metrics.rs")?,
         },
         GeneratedFile {
-            path: "install/components/monitoring/dashboard.json",
+            path: "install/components/monitoring/dashboard.json".into(),
             text: format!("{dashboard}\n"),
         },
         GeneratedFile {
-            path: "install/components/monitoring/prometheus-rule.yaml",
+            path: "install/components/monitoring/prometheus-rule.yaml".into(),
             text: render_document(
                 &prometheus_rule("testplatform", "crossplane-system", alerts::FUNCTION),
                 alerts,
             )?,
         },
         GeneratedFile {
-            path: "install/components/orphans-monitoring/prometheus-rule.yaml",
+            path: "install/components/orphans-monitoring/prometheus-rule.yaml".into(),
             text: render_document(
                 &prometheus_rule("testplatform-orphans", "testplatform-orphans", alerts::ORPHANS),
                 alerts,
             )?,
         },
         GeneratedFile {
-            path: "install/components/monitoring/prometheus-rule-claims.yaml",
+            path: "install/components/monitoring/prometheus-rule-claims.yaml".into(),
             text: render_document(
                 &prometheus_rule("testplatform-claims", "crossplane-system", alerts::CLAIMS),
                 alerts,
@@ -83,8 +83,7 @@ pub fn generate_files() -> anyhow::Result<Vec<GeneratedFile>> {
     ];
     for backend in Backend::ALL {
         files.push(GeneratedFile {
-            // Paths are literals everywhere else, and the program ends once the files are written.
-            path: format!("install/hub/konflux-identity-{backend}-rbac.yaml").leak(),
+            path: format!("install/hub/konflux-identity-{backend}-rbac.yaml").into(),
             text: identity::render_manifests(Subject::Template(backend))?,
         });
     }

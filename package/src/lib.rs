@@ -9,8 +9,11 @@
 //! generated, except lists for kustomize. So are the Compositions of pools and TestClusters. A test generates all of them again and
 //! compares.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::{
+    borrow::Cow,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
@@ -38,7 +41,7 @@ pub const KUSTOMIZATION: &str = "kustomization.yaml";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeneratedFile {
     /// Path, relative to the directory `package/`.
-    pub path: &'static str,
+    pub path: Cow<'static, str>,
     /// Complete text.
     pub text: String,
 }
@@ -51,72 +54,72 @@ pub fn generate_files() -> anyhow::Result<Vec<GeneratedFile>> {
     let input = xrd::input_xrd()?;
     let mut files = vec![
         GeneratedFile {
-            path: "compositions/testplatform-cluster-pool.yaml",
+            path: "compositions/testplatform-cluster-pool.yaml".into(),
             text: render_generated(&pool_composition())?,
         },
         GeneratedFile {
-            path: "compositions/testplatform-test-cluster.yaml",
+            path: "compositions/testplatform-test-cluster.yaml".into(),
             text: render_generated(&test_clusters::composition())?,
         },
         GeneratedFile {
-            path: "configuration/crossplane.yaml",
+            path: "configuration/crossplane.yaml".into(),
             text: render_generated(&build::meta::configuration_metadata())?,
         },
         GeneratedFile {
-            path: "crds/ephemeralclusters.ci.openshift.io.yaml",
+            path: "crds/ephemeralclusters.ci.openshift.io.yaml".into(),
             text: render_generated(&crd::ephemeral_cluster())?,
         },
         GeneratedFile {
-            path: "function/crossplane.yaml",
+            path: "function/crossplane.yaml".into(),
             text: render_generated(&build::meta::function_metadata())?,
         },
         // In the form inside the package: for builds in pipelines that pack it without our tool.
         GeneratedFile {
-            path: "function/package.yaml",
+            path: "function/package.yaml".into(),
             text: add_generated_header(&build::stream::render_function(std::slice::from_ref(&input))?),
         },
         GeneratedFile {
-            path: "input/inputs.testplatform.fn.crossplane.io.yaml",
+            path: "input/inputs.testplatform.fn.crossplane.io.yaml".into(),
             text: render_generated(&input)?,
         },
         GeneratedFile {
-            path: "input/testplatform-offers.schema.json",
+            path: "input/testplatform-offers.schema.json".into(),
             text: format!("{:#}\n", serde_json::to_value(offer::build_schema())?),
         },
         GeneratedFile {
-            path: "input/testplatform-pools.schema.json",
+            path: "input/testplatform-pools.schema.json".into(),
             text: format!("{:#}\n", serde_json::to_value(catalogue::build_schema())?),
         },
         GeneratedFile {
-            path: "input/testplatform-template.schema.json",
+            path: "input/testplatform-template.schema.json".into(),
             text: format!("{:#}\n", serde_json::to_value(template::entry::build_schema())?),
         },
         // Next to their kustomization: spaces are only for existing users.
         GeneratedFile {
-            path: "install/components/spaces/composition.yaml",
+            path: "install/components/spaces/composition.yaml".into(),
             text: render_generated(&space_composition())?,
         },
         GeneratedFile {
-            path: "install/components/spaces/definition.yaml",
+            path: "install/components/spaces/definition.yaml".into(),
             text: render_generated(&xrd::space_xrd()?)?,
         },
         GeneratedFile {
-            path: "xrds/testclusters.ci.openshift.org.yaml",
+            path: "xrds/testclusters.ci.openshift.org.yaml".into(),
             text: render_generated(&xrd::test_cluster()?)?,
         },
         GeneratedFile {
-            path: "xrds/xtestplatformclusterpools.ci.openshift.org.yaml",
+            path: "xrds/xtestplatformclusterpools.ci.openshift.org.yaml".into(),
             text: render_generated(&xrd::test_platform_cluster_pool()?)?,
         },
         GeneratedFile {
-            path: "xrds/xtestplatformclusters.ci.openshift.org.yaml",
+            path: "xrds/xtestplatformclusters.ci.openshift.org.yaml".into(),
             text: render_generated(&xrd::test_platform_cluster()?)?,
         },
     ];
     files.extend(install::generate_files()?);
     files.extend(test_clusters::component()?);
     files.extend(pool_component()?);
-    files.sort_by_key(|file| file.path);
+    files.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(files)
 }
 
@@ -143,11 +146,11 @@ fn pool_component() -> anyhow::Result<Vec<GeneratedFile>> {
     let (definition, composition) = (xrd::test_platform_cluster_pool()?, pool_composition());
     Ok(vec![
         GeneratedFile {
-            path: "install/components/cluster-pools/composition.yaml",
+            path: "install/components/cluster-pools/composition.yaml".into(),
             text: render_generated(&install::protect_from_prune(composition, "3"))?,
         },
         GeneratedFile {
-            path: "install/components/cluster-pools/definition.yaml",
+            path: "install/components/cluster-pools/definition.yaml".into(),
             text: render_generated(&install::protect_from_prune(definition, "-1"))?,
         },
     ])
@@ -178,7 +181,7 @@ fn space_composition() -> Value {
 pub fn write_files(directory: &Path, files: &[GeneratedFile]) -> anyhow::Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     for file in files {
-        let path = directory.join(file.path);
+        let path = directory.join(&*file.path);
         if fs::read_to_string(&path).is_ok_and(|text| text == file.text) {
             continue;
         }

@@ -67,11 +67,11 @@ pub(crate) fn component() -> anyhow::Result<Vec<GeneratedFile>> {
     count_both(&mut composition);
     Ok(vec![
         GeneratedFile {
-            path: "install/components/test-clusters/composition.yaml",
+            path: "install/components/test-clusters/composition.yaml".into(),
             text: render_generated(&install::protect_from_prune(composition, "3"))?,
         },
         GeneratedFile {
-            path: "install/components/test-clusters/definition.yaml",
+            path: "install/components/test-clusters/definition.yaml".into(),
             text: render_generated(&install::protect_from_prune(xrd::test_cluster()?, "-1"))?,
         },
     ])

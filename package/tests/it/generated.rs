@@ -13,7 +13,7 @@ fn generated_files_are_checked_in() {
         testplatform_package::write_files(package, &files).unwrap();
     }
     for file in &files {
-        let checked_in = fs::read_to_string(package.join(file.path)).unwrap_or_default();
+        let checked_in = fs::read_to_string(package.join(&*file.path)).unwrap_or_default();
         let first = checked_in.lines().zip(file.text.lines()).position(|(ours, theirs)| ours != theirs);
         assert!(
             checked_in == file.text,
@@ -28,8 +28,11 @@ fn generated_files_are_checked_in() {
 #[test]
 fn nothing_else_is_in_the_generated_folders() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let generated: Vec<_> =
-        testplatform_package::generate_files().unwrap().iter().map(|file| package.join(file.path)).collect();
+    let generated: Vec<_> = testplatform_package::generate_files()
+        .unwrap()
+        .iter()
+        .map(|file| package.join(&*file.path))
+        .collect();
     for folder in ["crds", "xrds", "input", "function", "configuration"] {
         for entry in fs::read_dir(package.join(folder)).unwrap() {
             let path = entry.unwrap().path();
@@ -63,7 +66,7 @@ fn nothing_in_a_list_of_a_spec_has_a_default() {
             continue;
         }
         for version in object["spec"]["versions"].as_array().unwrap() {
-            look(&version["schema"]["openAPIV3Schema"]["properties"]["spec"], false, file.path);
+            look(&version["schema"]["openAPIV3Schema"]["properties"]["spec"], false, &file.path);
             looked += 1;
         }
     }
@@ -146,9 +149,9 @@ fn only_changed_files_are_written() {
     let files = testplatform_package::generate_files().unwrap();
     assert_eq!(testplatform_package::write_files(directory.path(), &files).unwrap().len(), files.len());
     assert!(testplatform_package::write_files(directory.path(), &files).unwrap().is_empty());
-    fs::write(directory.path().join(files[0].path), "edited by hand").unwrap();
+    fs::write(directory.path().join(&*files[0].path), "edited by hand").unwrap();
     assert_eq!(
         testplatform_package::write_files(directory.path(), &files).unwrap(),
-        [directory.path().join(files[0].path)]
+        [directory.path().join(&*files[0].path)]
     );
 }
