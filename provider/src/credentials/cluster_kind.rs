@@ -24,6 +24,9 @@ pub trait ClusterKind: Sync {
     /// Backend of the clusters.
     fn backend(&self) -> Backend;
 
+    /// Names of the watch of its published Secrets and of their queue, in log lines and metrics.
+    fn secret_names(&self) -> [&'static str; 2];
+
     /// The types of conditions that are read of it.
     fn conditions(&self) -> &'static [&'static str];
 

@@ -46,6 +46,8 @@ use crate::{
 
 /// Requeue delay when the steps of one reconcile did not suffice. A pending dependency is no reason to hurry.
 const RETRY: Duration = Duration::from_secs(5);
+/// The backend whose clusters have cloud credentials. A request names a cluster without its kind, so there can be one.
+const BACKEND: Backend = find_backend();
 /// Requests that wait for an identity service do not delay requests for another.
 const SETTINGS: Settings = Settings {
     retry: Retry { not_yet: Action::RequeueAfter(RETRY), ..Retry::UNCACHED },
@@ -54,6 +56,18 @@ const SETTINGS: Settings = Settings {
 
 /// Options of the controller.
 pub type Options = controller::Options<Clusters>;
+
+const fn find_backend() -> Backend {
+    let (mut found, mut count, mut index) = (0, 0, 0);
+    while index < Backend::ALL.len() {
+        if Backend::ALL[index].descriptor().has_cloud_credentials {
+            (found, count) = (index, count + 1);
+        }
+        index += 1;
+    }
+    assert!(count == 1, "requests for cloud credentials do not name the kind of their cluster");
+    Backend::ALL[found]
+}
 
 /// State of the controller.
 struct CloudController {
@@ -191,7 +205,7 @@ impl CloudController {
 
     /// Clusters, for when their deletion begins, before which it is asked whether the credential works, and when it ends.
     async fn watch_clusters(&self, namespace: &str, health: &Health) {
-        let kind = Backend::ClusterApi.cluster_kind();
+        let kind = BACKEND.cluster_kind();
         let version = kind.versions.first().copied().unwrap_or_default();
         let clusters = api(&self.options.client, namespace, &resource(kind, version));
         let mut terminating: BTreeSet<String> = BTreeSet::new();
@@ -283,7 +297,7 @@ impl CloudController {
     /// Stage of the cluster's life. Only this kind of clusters has cloud credentials, so it is also assumed for an unreadable request.
     async fn cluster_stage(&self, namespace: &str, map: &CredentialRequest) -> Result<ClusterStage, Error> {
         let Options { client, request_timeout: patience, .. } = &self.options;
-        Ok(match find(client, *patience, Backend::ClusterApi, namespace, &map.cluster).await? {
+        Ok(match find(client, *patience, BACKEND, namespace, &map.cluster).await? {
             None => map.deleted.map_or(ClusterStage::Here, ClusterStage::Gone),
             Some(cluster) if cluster.is_deleted() => ClusterStage::Going,
             Some(_) if map.deleted.is_some() => ClusterStage::Going,

@@ -50,16 +50,6 @@ pub(super) fn key(object: &Cluster) -> String {
     format!("{}/{}", object.namespace(), object.name())
 }
 
-/// Names of the watch of Secrets and of their queue, next to those of the kind itself.
-const fn secret_names(backend: Backend) -> [&'static str; 2] {
-    match backend {
-        Backend::HyperShift => ["hostedcluster-secrets", "hostedcluster-orphans"],
-        Backend::ClusterApi => ["cluster-secrets", "cluster-orphans"],
-        Backend::Caas => ["clustertemplateinstance-secrets", "clustertemplateinstance-orphans"],
-        Backend::Osac => ["clusterorder-secrets", "clusterorder-orphans"],
-    }
-}
-
 impl ClusterCaches {
     /// Empty caches.
     pub(super) fn new(
@@ -70,7 +60,7 @@ impl ClusterCaches {
         metrics: &RuntimeMetrics,
     ) -> Self {
         let plural = kind.backend().cluster_kind().plural;
-        let [watch, orphans] = secret_names(kind.backend());
+        let [watch, orphans] = kind.secret_names();
         let writer = Writer::new(resource.clone());
         let settings = Settings { measures_wait: true, ..Settings::cached(plural, WORKERS) };
         Self {

@@ -20,6 +20,10 @@ impl ClusterKind for ClusterTemplateInstance {
         Backend::Caas
     }
 
+    fn secret_names(&self) -> [&'static str; 2] {
+        ["clustertemplateinstance-secrets", "clustertemplateinstance-orphans"]
+    }
+
     fn conditions(&self) -> &'static [&'static str] {
         &[INSTALLED, SET_UP]
     }

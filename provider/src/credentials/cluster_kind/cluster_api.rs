@@ -17,6 +17,10 @@ impl ClusterKind for ClusterApiCluster {
         Backend::ClusterApi
     }
 
+    fn secret_names(&self) -> [&'static str; 2] {
+        ["cluster-secrets", "cluster-orphans"]
+    }
+
     fn conditions(&self) -> &'static [&'static str] {
         &[CONTROL_PLANE_AVAILABLE]
     }

@@ -30,6 +30,10 @@ impl ClusterKind for HostedCluster {
         Backend::HyperShift
     }
 
+    fn secret_names(&self) -> [&'static str; 2] {
+        ["hostedcluster-secrets", "hostedcluster-orphans"]
+    }
+
     fn conditions(&self) -> &'static [&'static str] {
         &[AVAILABLE]
     }

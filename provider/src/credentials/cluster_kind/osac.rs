@@ -37,6 +37,10 @@ impl ClusterKind for ClusterOrder {
         Backend::Osac
     }
 
+    fn secret_names(&self) -> [&'static str; 2] {
+        ["clusterorder-secrets", "clusterorder-orphans"]
+    }
+
     /// Not trusted: but a transition triggers a read of the HostedCluster, which is not watched.
     fn conditions(&self) -> &'static [&'static str] {
         &[CONTROL_PLANE_AVAILABLE, CLUSTER_AVAILABLE]
