@@ -5,11 +5,12 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 /// Next action on a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Action {
     /// Reconcile after the next event, and at the next resync.
+    #[default]
     AwaitChange,
-    /// Reconcile after this time at the latest.
+    /// Reconcile after this time at the latest: at a deadline, or because of something that cannot be watched.
     RequeueAfter(Duration),
     /// The observation was incomplete or outdated. Reconcile without caches: immediately the first time, and then with increasing delay.
     BypassCaches,
@@ -19,47 +20,25 @@ pub enum Action {
     Forget,
 }
 
+impl Action {
+    /// Reconcile after a time; at once if it is over.
+    pub fn requeue_after(time: SignedDuration) -> Self {
+        Self::RequeueAfter(Duration::try_from(time).unwrap_or(Duration::ZERO))
+    }
+
+    /// The earlier of two actions of one plan. An action that is no matter of time comes first.
+    #[must_use]
+    pub fn earlier(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::RequeueAfter(one), Self::RequeueAfter(other)) => Self::RequeueAfter(one.min(other)),
+            (Self::AwaitChange, other) => other,
+            (one, _) => one,
+        }
+    }
+}
+
 impl From<Option<Duration>> for Action {
     fn from(after: Option<Duration>) -> Self {
         after.map_or(Self::AwaitChange, Self::RequeueAfter)
-    }
-}
-
-/// When a plan needs the next reconcile, although nothing happened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Requeue {
-    /// After the next event, and at the next resync.
-    #[default]
-    OnChange,
-    /// After this time at the latest: a deadline, or something that cannot be watched.
-    After(Duration),
-    /// The observation was incomplete or outdated: reconcile immediately without caches.
-    Fresh,
-}
-
-impl Requeue {
-    /// After a time; at once if it is over.
-    pub fn after(time: SignedDuration) -> Self {
-        Self::After(Duration::try_from(time).unwrap_or(Duration::ZERO))
-    }
-
-    /// The same, but after this time at the latest.
-    #[must_use]
-    pub fn within(self, time: Duration) -> Self {
-        match self {
-            Self::OnChange => Self::After(time),
-            Self::After(earlier) => Self::After(earlier.min(time)),
-            Self::Fresh => Self::Fresh,
-        }
-    }
-}
-
-impl From<Requeue> for Action {
-    fn from(requeue: Requeue) -> Self {
-        match requeue {
-            Requeue::OnChange => Self::AwaitChange,
-            Requeue::After(after) => Self::RequeueAfter(after),
-            Requeue::Fresh => Self::BypassCaches,
-        }
     }
 }

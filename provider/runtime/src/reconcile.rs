@@ -6,7 +6,7 @@ use std::{
     hash::Hash,
 };
 
-pub use crate::action::{Action, Requeue};
+pub use crate::action::Action;
 use crate::{
     error::{Cause, Error},
     workqueue::RequestQueue,

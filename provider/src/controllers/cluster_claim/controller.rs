@@ -186,6 +186,6 @@ impl Reconciler for ClaimController {
             let (namespace, clusterclaim) = (claim.namespace(), claim.name());
             tracing::warn!(namespace, clusterclaim, %error, "left out");
         }
-        Ok(plan.requeue.into())
+        Ok(plan.requeue)
     }
 }

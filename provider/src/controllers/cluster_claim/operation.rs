@@ -1,7 +1,7 @@
 //! Plan of one reconcile of a ClusterClaim.
 
 use testplatform_apis::hive_status::HiveStatus;
-use testplatform_runtime::{event::Event, reconcile::Requeue};
+use testplatform_runtime::{event::Event, reconcile::Action};
 
 use crate::credentials::{Credentials, account::Issue, publish};
 
@@ -15,7 +15,7 @@ pub struct ClaimPlan {
     /// Emitted once the notes are stored: a decision that is repeated until then emits nothing twice.
     pub events: Vec<Event>,
     /// When to look again although nothing happened.
-    pub requeue: Requeue,
+    pub requeue: Action,
 }
 
 /// Annotations on the ClusterClaim, whose status is Hive's; they are written together.

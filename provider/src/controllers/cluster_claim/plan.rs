@@ -23,7 +23,7 @@ use testplatform_apis::{
     hive_status::{Blocked, BlockingReason, HiveStatus, Ownership},
     names::ours,
 };
-use testplatform_runtime::reconcile::Requeue;
+use testplatform_runtime::reconcile::Action;
 
 use super::{
     failure::{self, FailureRecord},
@@ -68,12 +68,12 @@ pub fn plan(claim: &ClusterClaim, observed: &ClaimState, now: Timestamp) -> Clai
         pass.step.events.clear();
     }
     if let Some(wait) = recheck_after(&observed.source, &observed.published, has_run_since(claim), now) {
-        pass.requeue_within(Requeue::after(wait));
+        pass.requeue_within(Action::requeue_after(wait));
     }
     // Last: a failed resume is still reported.
     pass.plan_resume(ownership, now);
     if may_read(claim, &observed.deployment) {
-        pass.requeue_within(Requeue::after(observed.settings.poll));
+        pass.requeue_within(Action::requeue_after(observed.settings.poll));
     }
     pass.step
 }
@@ -179,12 +179,8 @@ impl ClaimPlanner<'_> {
     }
 
     /// Looks again within a time.
-    fn requeue_within(&mut self, other: Requeue) {
-        self.step.requeue = match (self.step.requeue, other) {
-            (Requeue::After(one), Requeue::After(other)) => Requeue::After(one.min(other)),
-            (Requeue::OnChange, other) => other,
-            (one, _) => one,
-        };
+    fn requeue_within(&mut self, other: Action) {
+        self.step.requeue = self.step.requeue.earlier(other);
     }
 
     /// Plans the operations on the credentials, and their report. Returns false if the next reconcile reports the rest, which the Secret's own
@@ -242,7 +238,7 @@ impl ClaimPlanner<'_> {
         let awake =
             since.map_or(now, |since| since.saturating_add(self.observed.settings.dwell).unwrap_or(now));
         if awake > now {
-            self.requeue_within(Requeue::after(awake.duration_since(now)));
+            self.requeue_within(Action::requeue_after(awake.duration_since(now)));
             return;
         }
         self.step.actions.push(ClaimOperation::Resume {

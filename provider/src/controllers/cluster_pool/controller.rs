@@ -12,7 +12,7 @@ use kube::{
 use testplatform_runtime::{
     controller::{self, Running},
     error::{Error, plain_message},
-    reconcile::{Action, Reconciler, Requeue},
+    reconcile::{Action, Reconciler},
     watch::{Health, keep_watching},
     workqueue::{RequestQueue, Retry, Settings},
 };
@@ -146,11 +146,7 @@ impl Reconciler for PoolController {
                 tracing::warn!(namespace, clusterpool = name, error, "an event was not made");
             }
         }
-        Ok(match plan.requeue {
-            Requeue::OnChange => Action::RequeueAfter(NET),
-            Requeue::After(after) => Action::RequeueAfter(after),
-            Requeue::Fresh => Action::RequeueAfter(DEBOUNCE),
-        })
+        Ok(plan.requeue.earlier(Action::RequeueAfter(NET)))
     }
 
     fn error_policy(&self, _key: &Key, error: &Error) -> Action {

@@ -11,7 +11,7 @@ use testplatform_apis::{
     pool_report::{Artifacts, PoolStatus, RefreshPhase, RefreshReport, RotationPhase},
     pool_status::PoolFailure,
 };
-use testplatform_runtime::{event::Event, reconcile::Requeue};
+use testplatform_runtime::{event::Event, reconcile::Action};
 
 use super::{
     clusters::{PoolCluster, PoolClusters},
@@ -30,7 +30,7 @@ pub struct PoolPlan {
     /// Events for the watchers of the pool.
     pub events: Vec<Event>,
     /// When to look again.
-    pub requeue: Requeue,
+    pub requeue: Action,
 }
 
 /// Plan for a pool.
@@ -68,7 +68,7 @@ pub fn plan(pool: &Pool, observed: &PoolClusters, now: Timestamp) -> PoolPlan {
     PoolPlan {
         status: (pool.known.as_ref() != Some(&status)).then_some(status),
         events,
-        requeue: if busy { Requeue::After(NET) } else { Requeue::OnChange },
+        requeue: if busy { Action::RequeueAfter(NET) } else { Action::AwaitChange },
     }
 }
 

@@ -244,7 +244,7 @@ impl Reconciler for Controller {
         mut step: Plan,
     ) -> Result<Action, Error> {
         if let Some(remaining) = self.status_writes.postpone(&object, &mut step) {
-            step.requeue = step.requeue.within(remaining);
+            step.requeue = step.requeue.earlier(Action::RequeueAfter(remaining));
         }
         let outcome = match self.executor.run(Some(EphemeralCluster::clone(&object)), &step).await {
             Ok(outcome) => outcome,
@@ -263,7 +263,7 @@ impl Reconciler for Controller {
         if step.actions.contains(&Operation::RemoveFinalizer) {
             self.metrics.record_release(&object, (self.now)());
         }
-        outcome.undone.map_or(Ok(step.requeue.into()), Err)
+        outcome.undone.map_or(Ok(step.requeue), Err)
     }
 }
 
@@ -328,7 +328,7 @@ impl Reconciler for OrphanedJobs<'_> {
             );
         }
         self.0.executor.run(None, &step).await.map_err(|failure| failure.error)?;
-        Ok(step.requeue.into())
+        Ok(step.requeue)
     }
 }
 

@@ -16,7 +16,7 @@ pub struct ObservedState {
     /// or are named by its status.
     pub jobs: Vec<Job>,
     /// Whether object and jobs were read from the API server in this reconcile. Irreversible operations never rely on a cache: a plan that
-    /// needs one requests [`Requeue::Fresh`](testplatform_runtime::reconcile::Requeue::Fresh) instead.
+    /// needs one requests [`Action::BypassCaches`](testplatform_runtime::reconcile::Action::BypassCaches) instead.
     pub fresh: bool,
     /// Draft of the job, or the reason why there is none. Needed only with `fresh`, and only while the status names no job.
     pub draft: Option<Draft>,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use testplatform_runtime::{event::Event, reconcile::Requeue};
+use testplatform_runtime::{event::Event, reconcile::Action};
 
 use super::status::Status;
 use crate::credentials::{Credentials, account::Issue};
@@ -23,7 +23,7 @@ pub struct Plan {
     /// requeued soon.
     pub afterwards: Vec<Operation>,
     /// When to look again although nothing happened.
-    pub requeue: Requeue,
+    pub requeue: Action,
 }
 
 /// One write, safe to repeat.

@@ -1,7 +1,7 @@
 //! ProwJob whose EphemeralCluster is deleted: ending the job also deletes its cluster.
 
 use jiff::Timestamp;
-use testplatform_runtime::reconcile::Requeue;
+use testplatform_runtime::reconcile::Action;
 
 use super::{
     observed_state::Job,
@@ -19,7 +19,7 @@ pub fn plan_orphan(job: &Job, settings: &Settings, now: Timestamp) -> Plan {
     if job.prow_job.state().is_final() {
         return Plan::default();
     }
-    let wait = |time| Plan { requeue: Requeue::after(time), ..Plan::default() };
+    let wait = |time| Plan { requeue: Action::requeue_after(time), ..Plan::default() };
     match end_method(&job.site) {
         EndMethod::Told => Plan::default(),
         EndMethod::Tell { cluster, namespace } => {

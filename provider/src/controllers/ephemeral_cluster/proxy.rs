@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use testplatform_apis::names::ours;
-use testplatform_runtime::reconcile::Requeue;
+use testplatform_runtime::reconcile::Action;
 
 use super::{
     conditions::{PROW_JOB_COMPLETED, find},
@@ -32,7 +32,9 @@ pub fn plan_proxy(object: &EphemeralCluster, observed: &ObservedState, now: Time
     }
     let job = match bound {
         BoundJob::To(job) => job,
-        BoundJob::Unseen if !observed.fresh => return Plan { requeue: Requeue::Fresh, ..Plan::default() },
+        BoundJob::Unseen if !observed.fresh => {
+            return Plan { requeue: Action::BypassCaches, ..Plan::default() };
+        }
         BoundJob::Unseen | BoundJob::Unbound | BoundJob::Gone | BoundJob::Foreign(_) => {
             return Plan::default();
         }
@@ -48,7 +50,7 @@ pub fn plan_proxy(object: &EphemeralCluster, observed: &ObservedState, now: Time
     match compare(&job.site, &observed.published) {
         Publication::Publish(credentials) => step.actions.push(Operation::PublishCredentials(credentials)),
         Publication::NotNow(reason, _) if cannot_be_watched(reason) => {
-            step.requeue = Requeue::after(RETRY);
+            step.requeue = Action::requeue_after(RETRY);
         }
         // A token that was made before goes on being replaced, because it ends: the upstream controller leaves a Secret that is there as it is.
         Publication::Issue(issue) if stamp.is_some() => step.actions.push(Operation::IssueCredentials(issue)),
@@ -57,7 +59,7 @@ pub fn plan_proxy(object: &EphemeralCluster, observed: &ObservedState, now: Time
         // It goes stale although nothing happens.
         Publication::InSync => {
             if let Some(stamp) = &stamp {
-                step.requeue = Requeue::after(stamp.renew_at().duration_since(now).max(SOON));
+                step.requeue = Action::requeue_after(stamp.renew_at().duration_since(now).max(SOON));
             }
         }
     }

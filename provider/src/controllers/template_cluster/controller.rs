@@ -13,7 +13,7 @@ use testplatform_runtime::{
     controller::{self, Running},
     error::{Error, is_not_found},
     event::Event,
-    reconcile::{Action, Reconciler, Requeue},
+    reconcile::{Action, Reconciler},
     workqueue::RequestQueue,
 };
 use tokio::time::{sleep, timeout};
@@ -215,7 +215,7 @@ impl Reconciler for ClusterController {
             (ClusterObservation::Overdue(object, event), _) => {
                 self.executor.end_overdue(&object, &event).await?;
                 // Its deletion is seen by the watch.
-                return Ok(Requeue::after(SOON).into());
+                return Ok(Action::requeue_after(SOON));
             }
             (ClusterObservation::Live(object, _), plan) => (object, plan.unwrap_or_default()),
         };
@@ -228,6 +228,6 @@ impl Reconciler for ClusterController {
             let (namespace, cluster) = (object.namespace(), object.name());
             tracing::warn!(namespace, cluster, %error, "left out");
         }
-        Ok(plan.requeue.into())
+        Ok(plan.requeue)
     }
 }

@@ -6,7 +6,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::names::ours;
-use testplatform_runtime::{event::Event, reconcile::Requeue};
+use testplatform_runtime::{event::Event, reconcile::Action};
 
 use super::observed_state::ClusterSettings;
 use crate::credentials::cluster_object::Cluster;
@@ -17,7 +17,7 @@ pub enum LatestEnd {
     /// The object has none, or it is not acted on.
     None,
     /// It is in the future: when to look again.
-    Ahead(Requeue),
+    Ahead(Action),
     /// It has passed: the event to emit once the object is deleted.
     Overdue(Event),
 }
@@ -32,7 +32,7 @@ impl LatestEnd {
         let Some(end) = end.and_then(|text| text.parse::<Timestamp>().ok()) else { return Self::None };
         let remaining = end.duration_since(now);
         if remaining > SignedDuration::ZERO {
-            return Self::Ahead(Requeue::after(remaining));
+            return Self::Ahead(Action::requeue_after(remaining));
         }
         Self::Overdue(Event {
             warning: true,

@@ -21,7 +21,7 @@ use testplatform_apis::{
     hive_status::{Blocked, BlockingReason, HiveStatus},
     names::ours,
 };
-use testplatform_runtime::{event::Event, reconcile::Requeue};
+use testplatform_runtime::{event::Event, reconcile::Action};
 
 use super::{
     observed_state::{ClusterSettings, ClusterState, HolderState},
@@ -49,7 +49,7 @@ pub struct ClusterPlan {
     /// Emitted once the notes are stored: a decision that is repeated until then emits nothing twice.
     pub events: Vec<Event>,
     /// When to look again although nothing happened.
-    pub requeue: Requeue,
+    pub requeue: Action,
 }
 
 /// Annotations on the object, whose status belongs to another controller; they are written together.
@@ -79,7 +79,7 @@ pub fn plan(
         actions: followed.actions,
         events: followed.events,
         status: None,
-        requeue: earlier_requeue(waits, again),
+        requeue: waits.earlier(again),
     };
     if let Some(reported) = followed.status {
         let revision = match &observed.published {
@@ -96,10 +96,10 @@ pub fn plan(
         });
     }
     if may_read(kind, object, observed).is_some() {
-        step.requeue = earlier_requeue(step.requeue, Requeue::after(observed.settings.poll));
+        step.requeue = step.requeue.earlier(Action::requeue_after(observed.settings.poll));
     }
     if let LatestEnd::Ahead(end) = LatestEnd::of(object, &observed.settings, now) {
-        step.requeue = earlier_requeue(step.requeue, end);
+        step.requeue = step.requeue.earlier(end);
     }
     step
 }
@@ -155,15 +155,15 @@ fn evaluate_credentials(
     observed: &ClusterState,
     source: &CredentialsSource,
     now: Timestamp,
-) -> (CredentialsDecision, Requeue) {
+) -> (CredentialsDecision, Action) {
     let withdraw = |what: &str| CredentialsDecision::Withdraw(Blocked::NotRunning, what.into());
     // No event reports the change.
-    let soon = Requeue::after(SOON);
+    let soon = Action::requeue_after(SOON);
     let leave =
-        |why: Blocked, what: &str| (CredentialsDecision::Leave(why, what.to_owned()), Requeue::OnChange);
+        |why: Blocked, what: &str| (CredentialsDecision::Leave(why, what.to_owned()), Action::AwaitChange);
     let made = kind.backend().cluster_kind().kind;
     if object.is_deleted() {
-        return (withdraw(&format!("the {made} is being deleted")), Requeue::OnChange);
+        return (withdraw(&format!("the {made} is being deleted")), Action::AwaitChange);
     }
     match (&observed.holder, kind.holder(object)) {
         (HolderState::Gone, _) => return (withdraw("the HostedCluster that it names does not exist"), soon),
@@ -186,7 +186,7 @@ fn evaluate_credentials(
             why.err().unwrap_or("it was not looked at").into(),
         );
         let is_present = matches!(observed.holder, HolderState::Here(_));
-        return (verdict, if is_present { soon } else { Requeue::OnChange });
+        return (verdict, if is_present { soon } else { Action::AwaitChange });
     };
     if let Err(why) = kind.place(holder) {
         return leave(Blocked::MetadataMissing, why);
@@ -195,7 +195,7 @@ fn evaluate_credentials(
     let changed = holder.status.value.conditions.iter().filter_map(|c| c.last_transition_time).max();
     // Not of what is only waited for.
     let recheck = recheck_after(&observed.source, &observed.published, changed, now);
-    let recheck = recheck.map_or(Requeue::OnChange, Requeue::after);
+    let recheck = recheck.map_or(Action::AwaitChange, Action::requeue_after);
     (compare(source, &observed.published, now).unwrap_or_else(unread), recheck)
 }
 
@@ -206,8 +206,8 @@ fn source<'a>(
     observed: &'a ClusterState,
     stored: &HiveStatus,
     now: Timestamp,
-) -> (Cow<'a, CredentialsSource>, Requeue) {
-    let found = (Cow::Borrowed(&observed.source), Requeue::OnChange);
+) -> (Cow<'a, CredentialsSource>, Action) {
+    let found = (Cow::Borrowed(&observed.source), Action::AwaitChange);
     let Some((reason, message)) = &observed.lacks else { return found };
     let place = may_read(kind, object, observed).and_then(|holder| kind.place(holder).ok());
     match place.and_then(|place| password_deadline(&place, stored, now)) {
@@ -217,26 +217,14 @@ fn source<'a>(
 }
 
 /// Deadline of the wait for a missing password, if there is one. A published password is never withdrawn.
-fn password_deadline(
-    place: &CredentialsLocation<'_>,
-    stored: &HiveStatus,
-    now: Timestamp,
-) -> Option<Requeue> {
+fn password_deadline(place: &CredentialsLocation<'_>, stored: &HiveStatus, now: Timestamp) -> Option<Action> {
     let Password::Perhaps { since, .. } = &place.password else { return None };
     if stored.credentials.as_ref().is_some_and(|reported| reported.password_available) {
-        return Some(Requeue::OnChange);
+        return Some(Action::AwaitChange);
     }
     // A time in the future only means that another clock wrote it.
     let over = (*since)?.min(now).saturating_add(PATIENCE).ok()?;
-    (over > now).then(|| Requeue::after(over.duration_since(now)))
-}
-
-fn earlier_requeue(one: Requeue, other: Requeue) -> Requeue {
-    match (one, other) {
-        (Requeue::After(one), Requeue::After(other)) => Requeue::After(one.min(other)),
-        (Requeue::OnChange, other) => other,
-        (one, _) => one,
-    }
+    (over > now).then(|| Action::requeue_after(over.duration_since(now)))
 }
 
 /// Annotations after an operation failed, if the failure concerns the owner of the cluster. `said` is a message that does not change from try

@@ -7,7 +7,7 @@ use provider_testplatform::{
 };
 use rstest::rstest;
 use serde_json::{Value, json};
-use testplatform_runtime::reconcile::Requeue;
+use testplatform_runtime::reconcile::Action;
 
 use crate::cluster_claim::fixture::{CLUSTER, Case, born, condition, minutes, published, running};
 
@@ -71,7 +71,7 @@ fn hibernating_cluster_is_resumed_and_reported_once() {
 fn cluster_is_not_resumed_at_once() {
     let early = asleep().at(13).settled();
     assert!(!resumes(&early));
-    assert_eq!(early.step().requeue, Requeue::After(Duration::from_mins(7)));
+    assert_eq!(early.step().requeue, Action::RequeueAfter(Duration::from_mins(7)));
     assert!(resumes(&asleep().at(20)) && resumes(&asleep().at(60)));
 }
 

@@ -22,7 +22,7 @@ use testplatform_apis::{
     hive_status::{Blocked, Ownership},
     names::ours,
 };
-use testplatform_runtime::reconcile::Requeue;
+use testplatform_runtime::reconcile::Action;
 
 use crate::cluster_claim::fixture::{
     CLUSTER, Case, NAME, born, cluster, credentials, minutes, published, running, waiting,
@@ -34,7 +34,7 @@ fn at_the_safe_moment_they_are_published() {
     let step = case.step();
     assert_eq!(step.actions, [ClaimOperation::Publish(credentials("1"))]);
     assert_eq!(step.status, None, "the next pass tells, which knows the Secret");
-    assert_eq!(step.requeue, Requeue::after(minutes(10)));
+    assert_eq!(step.requeue, Action::requeue_after(minutes(10)));
     let case = case.settled();
     assert!(case.is_published());
     let told = case.told();
@@ -107,14 +107,14 @@ fn missing_secret_is_read_again_soon(#[values(Blocked::SecretMissing, Blocked::K
     let blocked = |case: Case| case.source(CredentialsSource::Blocked(reason, "no".into()));
     let case = blocked(running());
     let at = |case: &Case, minute: i64| case.clone().at(minute).settled().step().requeue;
-    assert_eq!(at(&case, 1), Requeue::After(Duration::from_secs(30)), "Hive said so this moment");
+    assert_eq!(at(&case, 1), Action::RequeueAfter(Duration::from_secs(30)), "Hive said so this moment");
     // The longer it lasts, the rarer.
-    assert_eq!(at(&case, 5), Requeue::after(minutes(4)));
-    assert_eq!(at(&case, 60), Requeue::after(minutes(10)));
+    assert_eq!(at(&case, 5), Action::requeue_after(minutes(4)));
+    assert_eq!(at(&case, 60), Action::requeue_after(minutes(10)));
     // The published credentials stay meanwhile.
-    assert_eq!(at(&blocked(published()), 1), Requeue::after(minutes(10)));
+    assert_eq!(at(&blocked(published()), 1), Action::requeue_after(minutes(10)));
     let rejected = running().source(CredentialsSource::Blocked(Blocked::KubeconfigRejected, "no".into()));
-    assert_eq!(at(&rejected, 1), Requeue::after(minutes(10)));
+    assert_eq!(at(&rejected, 1), Action::requeue_after(minutes(10)));
 }
 
 /// An API server may give a shorter one than was asked for, and an administrator may have others looked at seldom.
@@ -140,10 +140,10 @@ fn token_is_checked_when_due() {
             plan::plan(&case.claim(), &world, born() + after)
         };
         let day = minutes(24 * 60);
-        assert_eq!(step(day, minutes(2)).requeue, Requeue::after(due - minutes(2)));
-        assert_eq!(step(minutes(10), minutes(2)).requeue, Requeue::after(minutes(10)));
+        assert_eq!(step(day, minutes(2)).requeue, Action::requeue_after(due - minutes(2)));
+        assert_eq!(step(minutes(10), minutes(2)).requeue, Action::requeue_after(minutes(10)));
         let moment = due - SignedDuration::from_millis(1);
-        assert_eq!(step(day, moment).requeue, Requeue::after(SignedDuration::from_secs(1)));
+        assert_eq!(step(day, moment).requeue, Action::requeue_after(SignedDuration::from_secs(1)));
         let actions = step(day, due).actions;
         assert!(matches!(actions.as_slice(), [ClaimOperation::Issue(_)]), "{actions:?}");
     }

@@ -10,7 +10,7 @@ use provider_testplatform::{
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::{names::ours, template::Backend};
-use testplatform_runtime::reconcile::Requeue;
+use testplatform_runtime::reconcile::Action;
 
 use super::fixture::{Case, born, minutes, published};
 
@@ -35,7 +35,7 @@ fn cluster_is_overdue_after_its_latest_end(
     let mut case = ending(backend);
     let end = END.parse().unwrap();
     case.now = end - SignedDuration::from_secs(90);
-    let then = Requeue::after(SignedDuration::from_secs(90));
+    let then = Action::requeue_after(SignedDuration::from_secs(90));
     assert_eq!(latest_end(&case), LatestEnd::Ahead(then));
     assert_eq!(case.step().requeue, then, "it is looked at then");
     case.now = end;

@@ -21,7 +21,7 @@ use testplatform_apis::{
     names::ours,
     template::Backend::{self, Caas, ClusterApi, HyperShift, Osac},
 };
-use testplatform_runtime::reconcile::Requeue;
+use testplatform_runtime::reconcile::Action;
 
 use crate::clusters::fixture::{CREDENTIALS, Case, born, credentials, hosted, minutes, published, running};
 
@@ -45,7 +45,7 @@ fn at_the_safe_moment_they_are_published(#[values(HyperShift, ClusterApi, Caas, 
     let step = case.step();
     assert_eq!(step.actions, [CredentialsOperation::Publish(credentials("1"))]);
     assert_eq!(step.status, None, "the next pass tells, which knows the Secret");
-    assert_eq!(step.requeue, Requeue::after(minutes(10)));
+    assert_eq!(step.requeue, Action::requeue_after(minutes(10)));
     let case = case.settled();
     assert!(case.is_published());
     let told = case.told();
@@ -166,7 +166,7 @@ fn refused_kubeconfig_replaces_none() {
             CredentialsOperation::Publish(_) | CredentialsOperation::Withdraw
         ))
     );
-    assert_eq!(step.requeue, Requeue::After(Duration::from_secs(30)));
+    assert_eq!(step.requeue, Action::RequeueAfter(Duration::from_secs(30)));
     let told = step.status.unwrap().status.blocking_reason.unwrap();
     assert_eq!(told.reason, Blocked::KubeconfigRejected);
     assert!(told.message.unwrap().contains("401"));
@@ -209,7 +209,7 @@ fn a_password_that_may_come_is_waited_for(#[case] case: Case) {
     let waits = case.clone().settled();
     assert!(!waits.is_published());
     assert_eq!(waits.blocked(), Some(case.lacks.as_ref().unwrap().0));
-    assert_eq!(waits.step().requeue, Requeue::After(Duration::from_mins(1)), "a minute is over");
+    assert_eq!(waits.step().requeue, Action::RequeueAfter(Duration::from_mins(1)), "a minute is over");
     let published = waits.at(3).settled();
     assert!(published.is_published() && !published.told().credentials.unwrap().password_available);
     let mut comes = published.source(CredentialsSource::Complete(credentials("1")));
@@ -263,10 +263,10 @@ fn order_is_read_again_soon() {
     let mut nothing = running(Osac);
     nothing.hosted = None;
     for case in [made(Osac), nothing] {
-        assert_eq!(case.step().requeue, Requeue::after(SOON));
+        assert_eq!(case.step().requeue, Action::requeue_after(SOON));
     }
-    assert_eq!(made(HyperShift).step().requeue, Requeue::OnChange);
-    assert_eq!(running(Osac).step().requeue, Requeue::after(minutes(10)));
+    assert_eq!(made(HyperShift).step().requeue, Action::AwaitChange);
+    assert_eq!(running(Osac).step().requeue, Action::requeue_after(minutes(10)));
     assert_eq!(hosted()["metadata"]["annotations"], Value::Null, "it is not marked itself");
 }
 
@@ -295,10 +295,10 @@ fn missing_secret_is_read_again_soon(
     let blocked = |case: Case| case.source(CredentialsSource::Blocked(reason, "no".into()));
     let case = blocked(running(backend));
     let at = |case: &Case, minute: i64| case.clone().at(minute).settled().step().requeue;
-    assert_eq!(at(&case, 1), Requeue::after(SOON));
-    assert_eq!(at(&case, 5), Requeue::after(minutes(4)));
-    assert_eq!(at(&case, 60), Requeue::after(minutes(10)));
-    assert_eq!(at(&blocked(published(backend)), 1), Requeue::after(minutes(10)));
+    assert_eq!(at(&case, 1), Action::requeue_after(SOON));
+    assert_eq!(at(&case, 5), Action::requeue_after(minutes(4)));
+    assert_eq!(at(&case, 60), Action::requeue_after(minutes(10)));
+    assert_eq!(at(&blocked(published(backend)), 1), Action::requeue_after(minutes(10)));
 }
 
 /// An API server may give a shorter one than was asked for, and an administrator may have others looked at seldom.
@@ -324,10 +324,10 @@ fn token_is_checked_when_due(#[values(HyperShift, ClusterApi, Caas, Osac)] backe
             plan::plan(case.kind(), &case.object(), &world, born() + after)
         };
         let day = minutes(24 * 60);
-        assert_eq!(step(day, minutes(2)).requeue, Requeue::after(due - minutes(2)));
-        assert_eq!(step(minutes(10), minutes(2)).requeue, Requeue::after(minutes(10)));
+        assert_eq!(step(day, minutes(2)).requeue, Action::requeue_after(due - minutes(2)));
+        assert_eq!(step(minutes(10), minutes(2)).requeue, Action::requeue_after(minutes(10)));
         let moment = due - SignedDuration::from_millis(1);
-        assert_eq!(step(day, moment).requeue, Requeue::after(SignedDuration::from_secs(1)));
+        assert_eq!(step(day, moment).requeue, Action::requeue_after(SignedDuration::from_secs(1)));
         let actions = step(day, due).actions;
         assert!(matches!(actions.as_slice(), [CredentialsOperation::Issue(_)]), "{actions:?}");
     }

@@ -1,7 +1,7 @@
 //! Everything that can happen, as a model to explore.
 
 use provider_testplatform::controllers::ephemeral_cluster::prow_job::JobState;
-use testplatform_runtime::reconcile::Requeue;
+use testplatform_runtime::reconcile::Action;
 
 use super::{
     explore::{Model, Next},
@@ -148,7 +148,7 @@ impl Lab {
     /// A decision begins to be carried out, if it is anything.
     pub fn work(&self, ec: &Ec, step: u32, valid: bool, state: &State) -> Work {
         let decided = self.steps.borrow().get(step);
-        if decided.requeue == Requeue::Fresh {
+        if decided.requeue == Action::BypassCaches {
             return state.ec.clone().map_or(Work::Idle, |ec| Work::Read(ec, true));
         }
         let stored = self.statuses.borrow().get(ec.status);

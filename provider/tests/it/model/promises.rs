@@ -5,7 +5,7 @@ use provider_testplatform::controllers::ephemeral_cluster::{
     operation::{Operation, Plan},
     status::{Condition, Phase, Status},
 };
-use testplatform_runtime::reconcile::Requeue;
+use testplatform_runtime::reconcile::Action;
 
 use super::{
     lab::Lab,
@@ -30,7 +30,7 @@ impl Lab {
             }
         }
         let acts = !step.actions.is_empty() || !step.events.is_empty() || !step.afterwards.is_empty();
-        if step.requeue == Requeue::Fresh && (view.fresh || acts || step.status.is_some()) {
+        if step.requeue == Action::BypassCaches && (view.fresh || acts || step.status.is_some()) {
             return Err("reading anew is asked for by a pass that did, or that does something".into());
         }
         if !view.fresh && self.ends_unasked(view, step) {

@@ -83,7 +83,8 @@ impl Lab {
         for _ in 0..12 {
             let Some(mut view) = self.view(state, 0, None) else { return Ok(()) };
             let mut step = self.decide(&view)?;
-            if self.steps.borrow().get(step).requeue == testplatform_runtime::reconcile::Requeue::Fresh {
+            if self.steps.borrow().get(step).requeue == testplatform_runtime::reconcile::Action::BypassCaches
+            {
                 view = self.view(state, 0, Some(&view.ec)).unwrap();
                 step = self.decide(&view)?;
             }

@@ -8,7 +8,7 @@ use provider_testplatform::{
     },
 };
 use testplatform_apis::{account::AccessRequest, names::ours};
-use testplatform_runtime::reconcile::Requeue;
+use testplatform_runtime::reconcile::Action;
 
 use crate::next::fixture::{Case, born, minutes, namespace, served};
 
@@ -53,7 +53,7 @@ fn token_is_issued_before_ready_is_reported() {
 #[test]
 fn token_is_renewed_when_due() {
     let wait = |case: &Case| match case.step().requeue {
-        Requeue::After(wait) => wait.as_secs() / 60,
+        Action::RequeueAfter(wait) => wait.as_secs() / 60,
         other => panic!("{other:?}"),
     };
     assert_eq!(wait(&published().at(11)), 8 * 60 - 1);
@@ -92,7 +92,7 @@ fn proxy_renews_tokens_and_issues_no_first_one() {
     let mut case = published();
     let step = |case: &Case| proxy::plan_proxy(&case.object, &case.world, case.now);
     assert_eq!(step(&case).actions, []);
-    assert_eq!(step(&case.clone().at(11)).requeue, Requeue::after(minutes(8 * 60 - 1)));
+    assert_eq!(step(&case.clone().at(11)).requeue, Action::requeue_after(minutes(8 * 60 - 1)));
     case.job().site = namespace(NamespaceCredentials::Account(Box::new(issue())));
     let case = case.at(8 * 60 + 10);
     assert_eq!(step(&case).actions, [Operation::IssueCredentials(Box::new(issue()))]);

@@ -19,7 +19,7 @@ use provider_testplatform::{
 };
 use serde_json::json;
 use testplatform_apis::names::{ephemeral_cluster as theirs, ours};
-use testplatform_runtime::{reconcile::Requeue, redacted::Redacted};
+use testplatform_runtime::{reconcile::Action, redacted::Redacted};
 
 pub const NAME: &str = "demo-x7k2p";
 pub const UID: &str = "5f0c1a52-3b1e-4b5e-9a52-1f2f6f0f7c11";
@@ -184,7 +184,7 @@ impl Case {
     pub fn settled(mut self) -> Self {
         for _ in 0..8 {
             let mut step = self.step();
-            if step.requeue == Requeue::Fresh {
+            if step.requeue == Action::BypassCaches {
                 assert!(!self.world.fresh, "reading anew twice");
                 let cached = std::mem::replace(&mut self.world.fresh, true);
                 step = self.step();

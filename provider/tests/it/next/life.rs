@@ -14,7 +14,7 @@ use provider_testplatform::{
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::names::{ephemeral_cluster::FINALIZER, ours};
-use testplatform_runtime::reconcile::Requeue;
+use testplatform_runtime::reconcile::Action;
 
 use crate::next::fixture::{
     Case, NAMESPACE, UID, born, complete, credentials, minutes, namespace, newborn, no_namespace, pending,
@@ -48,7 +48,7 @@ fn reasons(step: &Plan) -> Vec<&str> {
 
 #[test]
 fn cached_absence_creates_nothing() {
-    assert_eq!(newborn().cached().step(), Plan { requeue: Requeue::Fresh, ..Plan::default() });
+    assert_eq!(newborn().cached().step(), Plan { requeue: Action::BypassCaches, ..Plan::default() });
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn object_deleted_before_its_job_is_released() {
     let mut case = newborn().deleted();
     case.object.metadata.finalizers = Some(vec![FINALIZER.into()]);
     assert_eq!(kinds(&case.step()), ["RemoveFinalizer"]);
-    assert_eq!(case.cached().step().requeue, Requeue::Fresh);
+    assert_eq!(case.cached().step().requeue, Action::BypassCaches);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn longer_lifetime_without_a_maximum_ends_nothing() {
 fn the_end_of_the_lifetime_is_shown_and_forgotten() {
     let case = ready().annotated(ours::LIFETIME, "30m").settled();
     assert_eq!(case.object.status.value.expires_at, Some(born() + minutes(40)));
-    assert_eq!(case.step().requeue, Requeue::after(minutes(45)));
+    assert_eq!(case.step().requeue, Action::requeue_after(minutes(45)));
     let mut without = case.clone();
     without.object.metadata.annotations.as_mut().unwrap().remove(ours::LIFETIME);
     let desired = without.step().status.unwrap();
@@ -257,20 +257,20 @@ fn a_job_that_finds_no_build_cluster_is_aborted(
 #[case::no_cluster_in_time(served(JobState::Pending, pending()).at(255), "Signal")]
 #[case::lifetime(ready().annotated(ours::LIFETIME, "30m").settled().at(10 + 45), "Signal")]
 fn deadline_ends_an_object_only_after_a_fresh_read(#[case] case: Case, #[case] end: &str) {
-    assert_eq!(case.clone().cached().step(), Plan { requeue: Requeue::Fresh, ..Plan::default() });
+    assert_eq!(case.clone().cached().step(), Plan { requeue: Action::BypassCaches, ..Plan::default() });
     assert!(kinds(&case.step()).contains(&end), "{:?}", case.step());
     // It is read anew once: from then on it is written down that the end has begun.
     let begun = case.settled().cached();
-    assert_ne!(begun.step().requeue, Requeue::Fresh);
+    assert_ne!(begun.step().requeue, Action::BypassCaches);
 }
 
 #[test]
 fn more_time_than_the_cache_knows_of_counts() {
     let old = ready().annotated(ours::LIFETIME, "30m").settled().at(10 + 45);
     let extended = old.clone().annotated(ours::LIFETIME, "1h");
-    assert_eq!(old.cached().step().requeue, Requeue::Fresh);
+    assert_eq!(old.cached().step().requeue, Action::BypassCaches);
     let step = extended.step();
-    assert_eq!((kinds(&step), step.requeue), (vec![], Requeue::after(minutes(30))));
+    assert_eq!((kinds(&step), step.requeue), (vec![], Action::requeue_after(minutes(30))));
 }
 
 #[test]

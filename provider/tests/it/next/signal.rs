@@ -15,7 +15,7 @@ use testplatform_apis::names::{
     ephemeral_cluster::{self as theirs, FINALIZER},
     ours,
 };
-use testplatform_runtime::reconcile::Requeue;
+use testplatform_runtime::reconcile::Action;
 
 use crate::next::fixture::{
     Case, complete, credentials, minutes, namespace, newborn, pending, ready, served, unreachable,
@@ -36,9 +36,9 @@ fn is_abandoned_in_time(case: &Case) {
     let in_time = case.clone().at(10 + 239).step();
     assert_eq!((signals(&in_time.afterwards), last_signals(&in_time.afterwards)), (1, 0));
     assert!(!aborts(&in_time));
-    assert_eq!(in_time.requeue, Requeue::after(minutes(1)), "it is not forgotten");
+    assert_eq!(in_time.requeue, Action::requeue_after(minutes(1)), "it is not forgotten");
     let late = case.clone().at(10 + 240);
-    assert_eq!(late.clone().cached().step().requeue, Requeue::Fresh);
+    assert_eq!(late.clone().cached().step().requeue, Action::BypassCaches);
     let step = late.step();
     assert_eq!((signals(&step.afterwards), last_signals(&step.afterwards)), (0, 1));
     assert!(!aborts(&step), "it may never have been tried");
@@ -173,7 +173,7 @@ fn deletion_waits_for_an_orphaned_namespace() {
     assert_eq!((in_time.actions, signals(&in_time.afterwards)), (vec![], 1));
     assert!(!refused.clone().settled().object.has_finalizer(FINALIZER), "it is taken in time");
     let late = refused.at(10 + 240);
-    assert_eq!(late.clone().cached().step().requeue, Requeue::Fresh);
+    assert_eq!(late.clone().cached().step().requeue, Action::BypassCaches);
     assert!(late.step().actions.contains(&Operation::RemoveFinalizer));
 }
 

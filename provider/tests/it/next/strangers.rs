@@ -17,7 +17,7 @@ use provider_testplatform::{
 use rstest::rstest;
 use serde_json::json;
 use testplatform_apis::names::{ephemeral_cluster as theirs, ours};
-use testplatform_runtime::reconcile::Requeue;
+use testplatform_runtime::reconcile::Action;
 
 use crate::next::fixture::{
     CLUSTER, Case, NAMESPACE, UID, born, complete, job, minutes, newborn, no_namespace, pending, ready,
@@ -33,7 +33,7 @@ fn a_job_of_the_upstream_controller_is_taken_over() {
     let mut case = newborn().cached();
     case.world.jobs = vec![upstream_job("6f1f", JobState::Pending, complete())];
     // An old copy could be of an object that is gone, and the job of the one that has its name now.
-    assert_eq!(case.step().requeue, Requeue::Fresh);
+    assert_eq!(case.step().requeue, Action::BypassCaches);
     let case = case.at(5).settled();
     assert_eq!(case.object.status.value.prow_job_id, "6f1f");
     assert_eq!(case.object.status.value.phase, Some(Phase::Ready));
@@ -202,10 +202,10 @@ fn an_annotation_that_names_another_tenant_gets_no_credentials() {
 fn nothing_is_created_while_another_controller_is_active() {
     let case = newborn().written_by_another(0);
     // Not at once: a write between two of the other's would make its next one fail.
-    assert_eq!(case.step(), Plan { requeue: Requeue::after(minutes(1)), ..Plan::default() });
+    assert_eq!(case.step(), Plan { requeue: Action::requeue_after(minutes(1)), ..Plan::default() });
     let held = case.at(2).settled();
     assert_eq!(held.said(PROW_JOB_CREATING), ("Unknown", "HeldByOtherController"));
-    assert_eq!(held.step().requeue, Requeue::after(minutes(8)));
+    assert_eq!(held.step().requeue, Action::requeue_after(minutes(8)));
     // Our write can push the other's out of the managed fields.
     let mut alone = held.clone();
     alone.object.other_writer = None;
@@ -261,7 +261,7 @@ fn a_proxy_keeps_the_credentials_in_step_and_nothing_else() {
     assert!(matches!(&proxy(&case).actions[..], [Operation::SetAnnotations(_)]));
     let case = case.annotated(ours::CREDENTIALS_REVISION, "18");
     assert_eq!(proxy(&case), Plan::default());
-    assert_eq!(proxy(&case.clone().on(unreachable())).requeue, Requeue::after(minutes(1)));
+    assert_eq!(proxy(&case.clone().on(unreachable())).requeue, Action::requeue_after(minutes(1)));
     assert_eq!(proxy(&case.clone().deleted()), Plan::default());
     let withdrawn = Plan { actions: vec![Operation::WithdrawCredentials], ..Plan::default() };
     assert_eq!(proxy(&case.clone().gone()), withdrawn);

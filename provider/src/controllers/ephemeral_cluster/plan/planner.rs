@@ -7,7 +7,7 @@ use testplatform_apis::{
     condition::{ENDED_WELL, ended_well, split_completion},
     names::{ephemeral_cluster::FINALIZER, ours},
 };
-use testplatform_runtime::{event::Event, reconcile::Requeue};
+use testplatform_runtime::{event::Event, reconcile::Action};
 
 use super::own_jobs::OwnJobs;
 use crate::controllers::ephemeral_cluster::{
@@ -248,12 +248,12 @@ impl<'a> Planner<'a> {
 
     fn step(mut self, status: Option<Status>) -> Plan {
         if self.anew {
-            return Plan { requeue: Requeue::Fresh, ..Plan::default() };
+            return Plan { requeue: Action::BypassCaches, ..Plan::default() };
         }
         if !self.annotations.is_empty() {
             self.actions.push(Operation::SetAnnotations(self.annotations));
         }
-        let requeue = self.wait.map_or(Requeue::OnChange, Requeue::after);
+        let requeue = self.wait.map_or(Action::AwaitChange, Action::requeue_after);
         Plan { actions: self.actions, status, events: self.events, afterwards: self.afterwards, requeue }
     }
 }
