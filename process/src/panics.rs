@@ -60,7 +60,7 @@ mod tests {
 
     /// Hooks and logs are global to a process, so this test runs itself again in a process of its own.
     #[test]
-    fn the_log_has_the_place_of_a_panic_and_not_its_message() {
+    fn panic_log_has_place_and_no_message() {
         match env::var_os(PANICS) {
             Some(form) if form == "text" => return panic_in_every_way(logs::Format::Text),
             Some(_) => return panic_in_every_way(logs::Format::Json),
@@ -81,7 +81,7 @@ mod tests {
 
     /// The log of a process that panics three times.
     fn panics_in(format: &str) -> Vec<String> {
-        let itself = "panics::tests::the_log_has_the_place_of_a_panic_and_not_its_message";
+        let itself = "panics::tests::panic_log_has_place_and_no_message";
         let mut command = Command::new(env::current_exe().unwrap());
         let Output { status, stdout, stderr } =
             command.args([itself, "--exact", "--nocapture"]).env(PANICS, format).output().unwrap();

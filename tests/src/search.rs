@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_found_wherever_it_lies_in_a_file_of_blank_pages() {
+    fn mark_is_found_anywhere_in_a_sparse_file() {
         let marks = marks();
         for at in [0, 1, 4090, 4096, 8191, 12_288, 20_000] {
             let mut file = vec![0; at];

@@ -15,7 +15,7 @@ fn offers() -> Value {
 }
 
 #[test]
-fn the_sample_is_where_the_plugin_looks_and_what_the_schema_says() {
+fn sample_matches_plugin_and_schema() {
     let metadata = &sample()["metadata"];
     assert_eq!(
         (metadata["name"].as_str(), metadata["namespace"].as_str()),

@@ -177,14 +177,14 @@ fn any_walk_takes_one_cluster_at_most_and_ends_4() {
 }
 
 #[test]
-fn any_walk_in_a_namespace_takes_one_cluster_at_most_and_ends() {
+fn any_walk_in_namespace_keeps_invariants() {
     run_walk(5, happens(), |walk| taken(World::hive_claim().in_namespace(), walk));
 }
 
 /// The same with credentials that are brought along. The model checks that no pool is asked for before they are carried, that nothing is in no
 /// namespace, and that they go after the pool; here, that they go.
 #[test]
-fn any_walk_with_tenant_credentials_takes_one_cluster_at_most_and_leaves_nothing() {
+fn any_walk_with_tenant_credentials_keeps_invariants() {
     run_walk(6, brought(), |walk| {
         let mut world = World::with_byoc();
         for what in walk {

@@ -139,6 +139,6 @@ fn any_walk_makes_one_cluster_at_most_and_ends_2() {
 }
 
 #[test]
-fn any_walk_in_a_namespace_makes_one_cluster_at_most_and_ends() {
+fn any_walk_in_namespace_keeps_invariants() {
     walk_by_template_in_namespace::<Happens>(3, ends_unwatched);
 }

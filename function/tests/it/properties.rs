@@ -300,7 +300,7 @@ fn a_resource_of_a_newer_version_stops_everything() {
 
 /// The incumbent accepts longer names. A refused claim has no desired resources, which would end the cluster.
 #[test]
-fn a_name_that_is_refused_stops_everything_once_there_is_a_cluster() {
+fn refused_name_stops_every_change_of_a_cluster() {
     let world = World::ready();
     let mut request = world.request();
     let composite = request.observed.as_mut().unwrap().composite.as_mut().unwrap();
@@ -317,7 +317,7 @@ fn a_name_that_is_refused_stops_everything_once_there_is_a_cluster() {
 }
 
 #[test]
-fn a_field_that_our_copy_does_not_know_arrives_and_is_named() {
+fn unknown_field_is_copied_and_named() {
     let mut world = World::default();
     world.spec["ciOperator"]["releases"] =
         json!({ "latest": { "release": { "channel": "stable", "version": "4.20", "relative": 2 } } });

@@ -25,7 +25,7 @@ pub fn expected(request: &RunFunctionRequest) -> Vec<u8> {
 }
 
 #[test]
-fn every_request_is_answered_alike_in_both_versions_and_as_in_process() {
+fn both_api_versions_answer_as_in_process() {
     let authority = Authority::new("one");
     let server = Server::start(&authority, &[]);
     let now = now();

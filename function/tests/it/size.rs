@@ -41,11 +41,7 @@ fn a_new_claim_that_is_too_large_is_refused(
 #[case::ci_operator(World::ready(), "/spec/ciOperator/note", json!("x".repeat(600_000)))]
 #[case::parameters(World::hosted_ready(), "/spec/parameters", json!({ "a": "x".repeat(600_000) }))]
 #[case::cluster_claim(World::hive_ready(), "/spec/clusterClaim/labels", labels())]
-fn a_claim_that_becomes_too_large_keeps_its_cluster_and_its_rules(
-    #[case] mut world: World,
-    #[case] pointer: &str,
-    #[case] large: Value,
-) {
+fn oversized_claim_keeps_its_cluster(#[case] mut world: World, #[case] pointer: &str, #[case] large: Value) {
     world.spec["lifetime"] = json!("2h");
     world.settle();
     assert_eq!(answer(&request(&world, pointer, &large), &world).0, "Ready");

@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn staging_had_a_commit_from_the_first_time_that_it_was_written() {
+    fn staging_has_a_commit_since_its_first_write() {
         let one = "1".repeat(40);
         let log = format!(
             "\0200\n\ndiff --git a/x b/x\n+- https://github.com/o/n/config?ref={one}\n\

@@ -105,7 +105,7 @@ fn state(planned: &OrphanPlan, name: &str) -> Option<OrphanState> {
 }
 
 #[test]
-fn an_object_without_an_owner_is_an_orphan_after_the_grace_period() {
+fn ownerless_object_is_an_orphan_after_the_grace_period() {
     let (konflux, hub) = (konflux(&["owned"]), hub(vec![remote("owned"), remote("lost")]));
     let settings = settings(OrphanMode::Teardown);
     let early = reconcile(&[0, 5, 59], &konflux, &hub, &settings);
@@ -264,7 +264,7 @@ fn every_doubt_keeps_a_cluster() {
 }
 
 #[test]
-fn an_object_that_is_being_deleted_is_reported_and_not_ended_again() {
+fn object_in_deletion_is_not_ended_twice() {
     let going = RemoteObject { deleted: Some(at(-1)), ..remote("lost") };
     let planned = reconcile(
         &[0, 60],

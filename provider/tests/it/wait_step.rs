@@ -103,7 +103,7 @@ fn ends_well_on_the_signal_only(#[case] answers: &str, #[case] calls: usize) {
 }
 
 #[test]
-fn asks_for_the_secret_in_its_own_namespace_of_the_build_cluster() {
+fn secret_is_requested_in_its_own_namespace() {
     let place = Place::new("oc", "there");
     assert_eq!(place.run().status.code(), Some(0));
     assert_eq!(

@@ -188,7 +188,7 @@ mod tests {
     use crate::campaign::plan::{Origin, Strike};
 
     #[test]
-    fn each_fault_of_a_wire_is_met_with_in_its_own_way() {
+    fn each_network_fault_has_its_own_evidence() {
         let wire = Wire::Site;
         let connected = Met { connections: 1, carried: 1, ..Met::default() };
         for (fault, met) in [

@@ -106,7 +106,7 @@ mod tests {
 
     /// Without that there would be nothing to survive.
     #[tokio::test(flavor = "multi_thread")]
-    async fn an_etcd_that_is_full_takes_nothing_and_does_again_when_there_is_room() -> anyhow::Result<()> {
+    async fn full_etcd_refuses_writes_until_it_has_room() -> anyhow::Result<()> {
         let plane = ControlPlane::start("full", &Binaries::ensure()?).await?;
         plane.kill_etcd();
         plane.start_etcd(Some(32 << 20))?;

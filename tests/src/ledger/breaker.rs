@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn bucket_gains_one_token_a_second_and_no_more_than_its_size() {
+    fn bucket_refills_by_one_token_a_second() {
         let breaker = Breaker::fullest(&[change(50, 90), change(60, 15), change(60, 0)]);
         assert_eq!(breaker, Breaker { events: 105, fewest: 5.0 });
         assert!(Breaker::fullest(&[change(0, 60), change(1, 60)]).fewest < 0.0);

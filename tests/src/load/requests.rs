@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_of_about_12_kb_is_that_of_a_ready_cluster_with_managed_fields() {
+    fn request_of_a_ready_cluster_has_about_12_kb() {
         let now = "2026-11-21T10:30:00Z".parse().unwrap();
         let size = |bare| named("ready", bare, now).unwrap().bytes.len();
         assert!((10_000..14_000).contains(&size(false)), "{}", size(false));

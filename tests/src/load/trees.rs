@@ -78,7 +78,7 @@ mod tests {
     use super::{super::requests, *};
 
     #[test]
-    fn all_of_a_request_is_read_and_the_same_answer_is_written() {
+    fn trees_read_the_request_and_write_the_same_answer() {
         let now = "2026-11-21T10:30:00Z".parse().unwrap();
         let asked = requests::named("ready", false, now).unwrap();
         let request = RunFunctionRequest::decode(asked.bytes).unwrap();

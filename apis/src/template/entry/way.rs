@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_no_way_and_neither_is_what_is_switched_off() {
+    fn upgrade_path_has_no_gap_and_no_disabled_version() {
         let mut all = ["1.29.4", "1.30.6", "1.31.2"].map(release);
         assert_eq!(words(&all, "1.29.4", "2.0.0"), None);
         assert_eq!(words(&all, "1.27.0", "1.31.2"), None);

@@ -34,7 +34,7 @@ fn delivered() -> Fake {
 }
 
 #[test]
-fn a_kubeconfig_goes_to_stdout_or_to_a_file_for_its_owner_alone() {
+fn kubeconfig_file_is_readable_by_its_owner_alone() {
     let fake = delivered();
     let printed = fake.run("kubeconfig demo");
     printed.is(0, "of-demo");

@@ -306,7 +306,7 @@ fn missing_credential_is_explained_to_the_end() {
 
 /// An administrator's mistake in the catalogue costs no claim the time that it was given.
 #[test]
-fn the_time_for_provisioning_stays_that_of_the_entry_while_that_is_away() {
+fn provisioning_timeout_survives_a_missing_entry() {
     let mut world = World::with_prerequisites();
     world.catalogue_entry("topology")["timeouts"] = json!({ "provision": "8h" });
     world.settle();

@@ -138,7 +138,7 @@ fn only_lasting_terminal_failures_are_final(
 #[rstest]
 #[case("Resource not found: [GET https://cloud.example/v2.1/servers/x], got 404 instead")]
 #[case("got 401 instead")]
-fn a_line_that_passes_is_not_final_however_long_the_condition_was_false(#[case] line: &str) {
+fn transient_message_is_never_final(#[case] line: &str) {
     let mut world = World::cluster_api_claim();
     world.settle();
     let says = |world: &mut World, line: &str| {
@@ -188,7 +188,7 @@ fn exceeded_quota_is_named() {
 }
 
 #[test]
-fn failure_of_the_old_api_is_final_at_once_and_degrades_a_ready_cluster() {
+fn failure_of_old_api_is_final_at_once() {
     let failed = json!({ "v1beta1": { "failureReason": "CreateError", "failureMessage": "it broke" } });
     let mut world = World::cluster_api_claim();
     world.settle();

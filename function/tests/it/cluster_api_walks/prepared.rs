@@ -99,6 +99,6 @@ fn any_walk_makes_prerequisites_first_and_deletes_them_last() {
 }
 
 #[test]
-fn any_walk_in_a_namespace_makes_prerequisites_first_and_deletes_them_last() {
+fn any_walk_in_namespace_creates_prerequisites_first() {
     walk_by_template_in_namespace::<Prepared>(5, ends_unprepared);
 }

@@ -20,7 +20,7 @@ fn peer(name: &str, created: &str, change: &Value) -> Value {
 }
 
 #[test]
-fn a_pool_in_git_is_a_pool_on_the_hub_with_counts() {
+fn pool_in_git_becomes_a_pool_on_the_hub() {
     let mut world = made(&json!({
         "labels": { "product": "ocp", "version": "4.20" }, "clusterLabels": { "tp": "x" }, "maxConcurrent": 2,
         "pullSecretRef": { "name": "pull" }, "hibernateAfter": "8h", "claimLifetime": { "default": "4h", "maximum": "12h" },
@@ -59,7 +59,7 @@ fn a_pool_in_git_is_a_pool_on_the_hub_with_counts() {
 }
 
 #[test]
-fn only_platforms_that_hive_pools_build_with_all_running_where_none_can_hibernate() {
+fn only_platforms_of_hive_pools_are_accepted() {
     let refused = |changes: Value, field: &str| {
         let mut world = PoolWorld::with(&changes);
         world.settle();
@@ -113,7 +113,7 @@ fn only_platforms_that_hive_pools_build_with_all_running_where_none_can_hibernat
 }
 
 #[test]
-fn administrators_are_let_in_by_a_role_binding_in_the_pools_namespace() {
+fn role_binding_admits_administrators() {
     let admins = json!([
         { "kind": "Group", "name": "team" },
         { "kind": "ServiceAccount", "name": "bot", "namespace": "ops" },
@@ -215,7 +215,7 @@ fn pool_is_not_created_before_other_pools_are_read() {
 }
 
 #[test]
-fn an_install_config_template_is_referred_to_by_name_and_leaves_machine_pools_to_it() {
+fn install_config_template_is_a_reference_and_owns_machine_pools() {
     let template = json!({ "installConfigTemplateRef": { "name": "template" } });
     let mut world = made(&template);
     assert_eq!(world.manifest()["spec"]["installConfigSecretTemplateRef"], json!({ "name": "template" }));

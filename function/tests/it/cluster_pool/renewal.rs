@@ -87,7 +87,7 @@ fn another_content_under_the_same_name_recommends_a_refresh() {
 }
 
 #[test]
-fn rotation_by_draining_uses_the_new_credentials_once_no_cluster_is_left() {
+fn draining_rotation_uses_new_credentials_without_clusters() {
     let mut world = made(&json!({ "credentialsRotation": { "mode": "Drain" } }));
     assert_eq!(name_in_use(&world), "aws-1", "the first are used at once");
     world.change(&json!({ "credentialsRef": { "name": "aws-2" } }));

@@ -13,7 +13,7 @@ fn by_day() -> Value {
 }
 
 #[test]
-fn the_size_follows_the_schedule_and_the_answer_is_good_until_its_next_boundary() {
+fn size_follows_schedule_until_its_next_boundary() {
     // A Monday, 11:00 in Prague.
     let mut world = made(&by_day());
     assert_eq!(sizes(&world), (json!(8), json!(2), json!(20)));

@@ -93,7 +93,7 @@ fn a_lifetime_counts_from_when_the_claim_had_its_kubeconfig(#[case] goes: bool) 
 
 /// However short the rest of it is.
 #[test]
-fn a_lifetime_does_not_end_in_the_pass_that_delivers_the_kubeconfig() {
+fn delivery_does_not_end_the_lifetime() {
     let mut pair = Pair::ready();
     pair.settle();
     pair.hand_over();

@@ -139,7 +139,7 @@ fn namespace_is_deleted_once_nothing_holds_it() {
 }
 
 #[test]
-fn only_the_pool_and_the_namespace_are_deleted_and_the_namespace_last() {
+fn pool_is_deleted_before_its_namespace() {
     let world = ready();
     for part in PARTS {
         let object = &world.objects[part].object;
@@ -294,7 +294,7 @@ fn credentials_without_a_place_keep_the_claim_waiting() {
 }
 
 #[test]
-fn no_second_home_is_chosen_when_the_first_is_not_known_any_more() {
+fn unknown_hub_is_not_replaced_by_a_second() {
     for lost in [None, Some("nonsense"), Some("[]")] {
         let mut world = World::byoc_pending();
         let before = carried(&world, "byoc-namespace");

@@ -58,7 +58,7 @@ fn a_pool_of_no_weight_is_given_by_its_name_only() {
 }
 
 #[test]
-fn multi_falls_back_to_amd64_and_a_named_pool_brings_its_own() {
+fn multi_architecture_falls_back_to_amd64() {
     let mut world = World::hive_claim();
     world.spec["clusterClaim"] =
         json!({ "version": "4.20", "architecture": "multi", "cloud": "aws", "labels": {} });

@@ -418,7 +418,7 @@ fn the_pools_limits_are_the_claims() {
 }
 
 #[test]
-fn a_claim_that_is_not_served_in_time_fails_and_is_given_back() {
+fn claim_unserved_in_time_fails_and_is_released() {
     for bound in [false, true] {
         let mut world = World::hive_claim();
         world.spec["clusterClaim"]["timeout"] = json!("1h");

@@ -177,7 +177,7 @@ fn a_replaced_claim_is_left_alone() {
 }
 
 #[test]
-fn a_cluster_deleted_under_its_claim_is_lost_and_the_claim_is_given_back() {
+fn deleted_cluster_releases_its_claim() {
     let mut world = World::hive_ready();
     world.hive_loses_the_cluster();
     world.settle();
@@ -240,7 +240,7 @@ fn primary_object_missing_in_one_pass_changes_nothing() {
 
 /// Nothing that is deleted on the hub comes back, and its uninstallation may take an hour.
 #[test]
-fn a_cluster_that_is_being_deleted_on_the_hub_is_lost_at_once() {
+fn cluster_in_deletion_on_the_hub_is_lost_at_once() {
     let mut world = World::hive_ready();
     world.remote.as_mut().unwrap()["metadata"]["deletionTimestamp"] = json!(world.now);
     world.settle();

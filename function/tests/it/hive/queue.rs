@@ -144,7 +144,7 @@ fn budget_counts_the_cost_of_clusters() {
 }
 
 #[test]
-fn a_full_hub_is_skipped_and_its_places_go_to_the_oldest() {
+fn full_hub_is_skipped_and_serves_the_oldest_claim() {
     let mut world = World::hive_claim();
     let mut second = pool_catalogue()["pools"][0].clone();
     second["hub"] = json!("hive-b");

@@ -39,7 +39,7 @@ fn items(all: &[Value]) -> Value {
 }
 
 #[test]
-fn hubs_and_facts_are_required_by_label_and_neighbours_where_they_count() {
+fn hubs_facts_and_neighbours_are_required() {
     let asked = |flavour: Flavour, likes: bool, both: bool| -> Vec<Asked> {
         let settings = Input { both_flavours: Some(both), ..Input::default() }.to_settings();
         let labels = |matching: Option<Match>| match matching {

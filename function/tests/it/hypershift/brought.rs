@@ -33,7 +33,7 @@ fn made(world: &World) -> Vec<&str> {
 }
 
 #[test]
-fn the_cluster_is_made_in_a_namespace_of_its_own_once_the_secrets_are_there() {
+fn cluster_waits_for_secrets_in_its_own_namespace() {
     let mut world = World::brought_by_template();
     world.pass();
     assert_eq!(made(&world), ["byoc-namespace", "credentials"], "nothing half known");
@@ -331,7 +331,7 @@ fn an_end_before_the_cluster_leaves_nothing() {
 }
 
 #[test]
-fn a_hub_with_a_namespace_of_the_claim_is_not_given_up() {
+fn hub_with_the_claims_namespace_is_kept() {
     let mut world = awaited();
     world.report_copies(true, "Carried", "Carried");
     world.reachable = true;

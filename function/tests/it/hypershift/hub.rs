@@ -81,7 +81,7 @@ fn a_hub_is_chosen_once() {
 #[case::behind_its_prerequisites(World::with_prerequisites())]
 #[case::out_of_a_pool(World::hive_claim())]
 #[case::of_its_own_pool(World::with_byoc())]
-fn the_reason_for_a_hub_outlives_a_status_that_was_not_stored(#[case] mut world: World) {
+fn reason_for_a_hub_survives_a_lost_status(#[case] mut world: World) {
     Trouble::StatusLate.happen(&mut world, "cluster");
     assert!(world.status["hub"].is_null() && !world.objects.is_empty());
     world.settle();
@@ -206,7 +206,7 @@ fn a_hub_that_was_never_reached_is_given_up_for_another() {
 
 /// Between two hubs nothing but `credentials` and the status know which was given up; either will do.
 #[test]
-fn a_hub_that_was_given_up_is_not_chosen_again_while_any_witness_is_left() {
+fn given_up_hub_stays_excluded() {
     let given_up = |lose: fn(&mut World)| {
         let mut world = World::hypershift_claim();
         world.hubs = Some(vec![build_hub("hub-1")]);

@@ -49,7 +49,7 @@ fn only_lasting_terminal_failures_are_final(
 
 /// The time of a condition moves with its status alone.
 #[test]
-fn an_image_is_not_invalid_for_as_long_as_its_pull_secret_was_missing() {
+fn missing_pull_secret_does_not_make_image_invalid() {
     let mut world = World::hypershift_claim();
     world.settle();
     world.report_hypershift(&[("ValidReleaseImage", "False", "SecretNotFound")]);

@@ -14,7 +14,7 @@ fn images(world: &World, groups: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn an_upgrade_goes_to_the_cluster_first_and_then_to_one_group_after_the_other() {
+fn upgrade_reaches_cluster_before_each_group() {
     let mut world = World::hypershift_claim();
     world.spec["nodeGroups"] =
         json!([group("b", &json!({ "count": 1 })), group("a", &json!({ "count": 1 }))]);
@@ -310,7 +310,7 @@ fn of_the_entry(world: &mut World, text: &str) {
 
 /// Those of the claim change, and nothing else of them.
 #[test]
-fn labels_and_taints_of_a_group_change_beside_those_of_the_catalogue() {
+fn labels_and_taints_of_a_group_can_change() {
     for noted in [true, false] {
         let mut world = World::hypershift_claim();
         of_the_entry(&mut world, "one");

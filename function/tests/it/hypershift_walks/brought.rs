@@ -93,11 +93,11 @@ fn ends_without_secrets(world: &mut World) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn any_walk_with_tenant_credentials_makes_one_cluster_at_most_and_leaves_nothing() {
+fn any_walk_with_tenant_credentials_keeps_invariants() {
     walk_by_template::<Brought>(6, ends_without_secrets);
 }
 
 #[test]
-fn any_walk_with_tenant_credentials_in_a_namespace_makes_one_cluster_at_most_and_leaves_nothing() {
+fn any_walk_with_tenant_credentials_in_namespace_keeps_invariants() {
     walk_by_template_in_namespace::<Brought>(7, ends_without_secrets);
 }

@@ -85,6 +85,6 @@ fn any_walk_with_bundles_makes_one_cluster_at_most_and_ends() {
 }
 
 #[test]
-fn any_walk_with_bundles_in_a_namespace_makes_one_cluster_at_most_and_ends() {
+fn any_walk_with_bundles_in_namespace_keeps_invariants() {
     walk_by_template_in_namespace::<Bundled>(5, ends_untold);
 }

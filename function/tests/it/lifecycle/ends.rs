@@ -61,7 +61,7 @@ fn unreachable_hub_of_a_teardown_is_named() {
 }
 
 #[test]
-fn a_cluster_that_is_lost_before_its_kubeconfig_came_is_never_ready() {
+fn cluster_lost_before_its_kubeconfig_is_never_ready() {
     for in_namespace in [false, true] {
         let mut world = World::default();
         if in_namespace {

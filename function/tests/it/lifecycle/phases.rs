@@ -97,7 +97,7 @@ fn a_bound_remote_object_that_is_deleted_is_a_lost_cluster(#[case] mut world: Wo
 }
 
 #[test]
-fn a_remote_object_that_is_deleted_during_the_teardown_is_torn_down() {
+fn remote_object_deleted_during_teardown_is_torn_down() {
     let mut world = deprovisioning();
     world.remote = None;
     world.settle();
@@ -125,7 +125,7 @@ fn a_deleted_claim_deletes_its_remote_object(#[case] mut world: World) {
 }
 
 #[test]
-fn a_teardown_is_over_when_the_hub_has_ended_what_it_never_took_up() {
+fn teardown_of_an_unstarted_object_completes() {
     let mut world = requested();
     world.spec["tearDownCluster"] = json!(true);
     world.settle();

@@ -77,7 +77,7 @@ fn job_of_the_current_spec_counts(#[case] state: &str, #[case] config: &str, #[c
 
 /// OSAC tries again by itself, later each time. A job that failed three times with the same spec is final.
 #[test]
-fn a_job_that_fails_is_waited_for_and_the_third_failure_is_final() {
+fn third_failure_of_a_job_is_final() {
     let mut world = World::osac_claim();
     world.settle();
     for id in ["job-1", "job-2"] {

@@ -129,7 +129,7 @@ fn unreadable_remote_object_counts_as_bound() {
 }
 
 #[test]
-fn words_of_the_hub_about_a_field_named_timeout_are_a_refusal() {
+fn hub_message_about_timeout_field_is_a_refusal() {
     let words = "EphemeralCluster.ci.openshift.io \"x\" is invalid: spec.ciOperator.test.clusterClaim.timeout: Invalid value";
     let mut world = World { refuses: Some(words.into()), ..World::default() };
     world.settle();
@@ -190,7 +190,7 @@ fn mirrored_conditions_of_a_replaced_object_are_unknown() {
 }
 
 #[test]
-fn credentials_are_not_in_sync_for_ever_once_another_controller_rewrote_the_conditions() {
+fn rewritten_conditions_do_not_keep_credentials_in_sync() {
     let mut world = World::ready();
     let of_provider =
         [("ClusterReady", "True", "", ""), ("CredentialsInSync", "True", "CredentialsPublished", "m")];

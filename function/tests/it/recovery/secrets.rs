@@ -118,7 +118,7 @@ const FORBIDDEN: &str =
 
 /// Whoever may read it has to be granted that by people; but a cluster that nobody can use is not paid for without end.
 #[test]
-fn a_secret_that_may_not_be_read_is_a_timeout_after_an_hour() {
+fn unreadable_secret_times_out_after_an_hour() {
     let mut world = unpublished(FORBIDDEN);
     world.pass();
     let said = world.conditions["CredentialsPublished"]["message"].as_str().unwrap();
@@ -188,7 +188,7 @@ fn unwritable_and_unreadable_secrets_are_distinguished() {
 
 /// Whatever keeps it from being written.
 #[test]
-fn a_secret_that_a_webhook_refuses_is_a_timeout_after_an_hour() {
+fn secret_refused_by_webhook_times_out_after_an_hour() {
     let mut world = unpublished(
         "cannot create or update connection secret: admission webhook \"x\" denied the request: no",
     );
@@ -259,7 +259,7 @@ fn lifetime_without_maximum_extends_to_the_hubs_limit() {
 
 /// Core's cache can show the emptied keys of an end before the status of the same pass.
 #[test]
-fn emptied_keys_without_status_are_those_of_an_end_before_anything_was_made() {
+fn emptied_keys_without_status_are_of_an_early_end() {
     let mut world = World::default();
     world.spec["tearDownCluster"] = json!(true);
     world.pass();

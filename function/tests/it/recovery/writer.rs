@@ -75,7 +75,7 @@ fn a_second_try_is_remembered_without_its_writer() {
 }
 
 #[test]
-fn todays_input_does_not_reach_back_to_a_cluster_whose_writer_is_lost() {
+fn current_input_does_not_apply_without_primary_object() {
     for restored in [false, true] {
         let mut world = World::ready();
         let before = world.remote.clone();

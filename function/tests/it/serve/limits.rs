@@ -11,7 +11,7 @@ use super::{
 
 /// Streams of a client that leaves them open are memory of ours.
 #[tokio::test]
-async fn a_connection_has_a_limited_number_of_streams_and_holds_up_no_other() {
+async fn streams_of_a_connection_are_limited() {
     use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
     let (server, authority, _dir) = encrypted().await;
     let client = || channel(server.address, Some(authority.dial(Some(&authority.client()))));

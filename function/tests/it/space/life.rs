@@ -16,7 +16,7 @@ const CONTENT: [&str; 7] = [
 ];
 
 #[test]
-fn a_space_is_made_in_an_order_in_which_nothing_is_refused() {
+fn objects_of_a_space_are_created_in_order() {
     let mut world = SpaceWorld::default();
     world.pass();
     assert_eq!(world.names(), ["namespace"]);

@@ -356,7 +356,7 @@ const BROUGHT_REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
 ];
 
 #[test]
-fn every_request_is_accepted_or_refused_in_words_that_name_the_field() {
+fn every_refusal_of_a_pool_claim_names_the_field() {
     let mut seen = BTreeSet::new();
     let with = |start: fn() -> World| move |case| (start, case);
     let pools = POOL_REQUESTS.iter().map(with(World::hive_claim));

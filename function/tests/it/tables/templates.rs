@@ -352,7 +352,7 @@ fn groups(world: &mut World, change: &serde_json::Value) {
 }
 
 #[test]
-fn every_claim_for_a_template_waits_in_words_that_name_the_field() {
+fn every_refusal_of_a_template_claim_names_the_field() {
     for (i, (change, reason, parts)) in REQUESTS.iter().enumerate() {
         let mut world = World::with_template("hosted");
         change(&mut world);
@@ -372,7 +372,7 @@ fn every_claim_for_a_template_waits_in_words_that_name_the_field() {
 
 /// A claim of the wrong shape is Failed, as in every block: an API server would have refused it.
 #[test]
-fn a_claim_for_a_template_that_no_api_server_lets_in_is_failed() {
+fn claim_that_no_api_server_admits_is_failed() {
     for (field, value, part) in [
         ("template", json!({ "name": "hosted" }), "spec.template: is not a text"),
         ("parameters", json!([]), "spec.parameters: "),

@@ -263,7 +263,7 @@ fn credentials_outlive_all_knowledge_of_the_backend() {
 /// Of a template's cluster everything on the hub is written by the entry and by this version. An older or newer hub that does not know a field of that
 /// ends no claim: its owner could take nothing out.
 #[test]
-fn a_field_of_the_platform_that_the_hub_does_not_know_is_the_administrators() {
+fn unknown_platform_field_is_the_administrators_problem() {
     let path = "spec.platform.newer";
     for made in BACKENDS {
         let mut world = (made.asked)();
@@ -297,7 +297,7 @@ fn a_field_of_the_platform_that_the_hub_does_not_know_is_the_administrators() {
 
 /// The same of a pool's claim, which is the function's alone.
 #[test]
-fn a_field_of_a_cluster_claim_that_the_hub_does_not_know_waits() {
+fn unknown_field_of_a_cluster_claim_waits() {
     let mut world = World::hive_claim();
     world.refuses = Some("failed: .spec.newer: field not declared in schema".to_owned());
     world.settle();
@@ -333,7 +333,7 @@ fn unknown_field_refuses_no_started_request() {
 
 /// A hub that is told to ends by it what nobody else ends any more.
 #[test]
-fn the_latest_end_is_behind_all_that_a_claim_may_ask_for() {
+fn latest_end_is_after_every_permitted_lifetime() {
     for made in BACKENDS {
         let annotation = |world: &World, key: &str| {
             let manifest = &world.objects[made.writer].object["spec"]["forProvider"]["manifest"];

@@ -42,7 +42,7 @@ fn has_text(value: &Value, words: &str) -> bool {
 }
 
 #[test]
-fn a_hub_that_is_away_takes_nothing_and_hears_of_a_change_afterwards() {
+fn change_reaches_the_hub_after_its_absence() {
     for Made { backend, ready, .. } in BACKENDS {
         let mut world = ready();
         let status = world.status.clone();
@@ -74,7 +74,7 @@ fn a_hub_that_is_away_takes_nothing_and_hears_of_a_change_afterwards() {
 }
 
 #[test]
-fn trouble_that_lasts_degrades_a_cluster_and_takes_nothing_from_its_tenant() {
+fn lasting_failure_degrades_a_cluster_and_keeps_credentials() {
     for Made { backend, ready, .. } in BACKENDS {
         let mut world = ready();
         world.advance_time(SignedDuration::from_mins(10));

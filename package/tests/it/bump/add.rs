@@ -10,7 +10,7 @@ const LIST: &str =
     "argo-cd-apps/base/member/infra-deployments/crossplane-control-plane/crossplane-control-plane.yaml";
 
 #[test]
-fn a_new_cluster_gets_an_overlay_like_its_neighbours_and_an_entry_in_the_list() {
+fn new_cluster_gets_overlay_and_list_entry() {
     let mut request = production(NEW, &[]);
     request.add_clusters = vec!["kflux-lw-p01".to_owned()];
     let before = tree();
@@ -33,7 +33,7 @@ fn a_new_cluster_gets_an_overlay_like_its_neighbours_and_an_entry_in_the_list() 
 }
 
 #[test]
-fn a_new_cluster_needs_one_environment_and_a_list_that_can_be_extended() {
+fn new_cluster_needs_environment_and_extensible_list() {
     let mut both = dev_and_staging(NEW);
     both.scope.environments = [Environment::Development].into();
     both.add_clusters = vec!["new".to_owned()];
@@ -68,7 +68,7 @@ fn the_digest_of_an_image_moves_and_its_tag_stays() {
 }
 
 #[test]
-fn an_image_that_nothing_sets_or_that_has_no_digest_is_refused() {
+fn image_needs_setter_and_digest() {
     let digest = format!("sha256:{}", "2".repeat(64));
     let mut wanted = dev_and_staging(NEW);
     wanted.images = vec![format!("quay.io/other@{digest}").parse().unwrap()];

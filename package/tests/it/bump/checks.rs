@@ -43,7 +43,7 @@ fn the_real_repository_has_no_errors_and_lacks_one_cluster() {
 }
 
 #[test]
-fn a_half_bumped_file_and_unequal_staging_are_errors_and_an_unequal_ring_is_a_warning() {
+fn unequal_pins_are_reported_by_severity() {
     let half = edited("development/kustomization.yaml", |text| text.replacen(NEW, OLD, 1));
     let said = found(&half, "B01", FindingSeverity::Error);
     assert!(said.iter().all(|said| said.contains("half bumped")) && said.len() == 2, "{said:?}");
@@ -57,7 +57,7 @@ fn a_half_bumped_file_and_unequal_staging_are_errors_and_an_unequal_ring_is_a_wa
 }
 
 #[test]
-fn a_branch_of_the_source_is_an_error_and_of_another_a_warning() {
+fn branch_of_the_source_is_an_error() {
     let ours = edited("development/kustomization.yaml", |text| text.replace(NEW, "main"));
     assert_eq!(found(&ours, "B01", FindingSeverity::Error).len(), 3);
     let other = edited("development/kustomization.yaml", |text| {
@@ -70,7 +70,7 @@ fn a_branch_of_the_source_is_an_error_and_of_another_a_warning() {
 
 /// A change of a file that overlays share reaches all of them at once, and a bump of one ring cannot move it.
 #[test]
-fn a_pin_outside_of_the_overlays_is_an_error_if_it_moves_and_a_warning_if_it_stays() {
+fn pin_outside_of_overlays_must_not_move() {
     const SOURCE: &str = "https://github.com/konflux-ci/crossplane-control-plane";
     for (name, list, line) in [
         ("base/kustomization.yaml", "resources", 5),
@@ -110,7 +110,7 @@ fn a_pin_outside_of_the_overlays_is_an_error_if_it_moves_and_a_warning_if_it_sta
 }
 
 #[test]
-fn commits_of_production_that_staging_never_had_are_reported_if_history_is_known() {
+fn production_commits_unknown_to_staging_are_reported() {
     let mut context = context();
     context.staged = Some([].into());
     let said = bump::run_checks(&tree(), &context);
@@ -120,7 +120,7 @@ fn commits_of_production_that_staging_never_had_are_reported_if_history_is_known
 }
 
 #[test]
-fn an_environment_config_that_is_missing_wrong_or_another_clusters_is_an_error() {
+fn wrong_environment_config_is_an_error() {
     let name = "production/kflux-prd-rh02/kustomization.yaml";
     let missing = edited(name, |text| text.replace("- environment-config.yaml\n", ""));
     assert!(found(&missing, "B07", FindingSeverity::Error)[0].contains(&path(name)));
@@ -150,7 +150,7 @@ fn a_missing_provider_config_and_a_dangling_component_are_errors() {
 }
 
 #[test]
-fn a_cluster_that_the_application_set_forgets_or_invents_is_an_error() {
+fn application_set_must_list_every_cluster() {
     let list =
         "argo-cd-apps/base/member/infra-deployments/crossplane-control-plane/crossplane-control-plane.yaml";
     let mut tree = tree();
@@ -216,7 +216,7 @@ fn required_hub_rights_are_those_of_package_hub() {
 }
 
 #[test]
-fn a_hub_identity_with_too_few_or_too_many_rights_is_reported() {
+fn wrong_rights_of_a_hub_identity_are_reported() {
     let said = found(&tree(), "B16", FindingSeverity::Warning);
     assert!(
         said.len() == 1 && said[0].contains("resources: [ephemeralclusters], verbs: [patch]"),

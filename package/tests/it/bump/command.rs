@@ -58,7 +58,7 @@ fn the_diff_of_a_plan_can_be_applied_by_git() {
 }
 
 #[test]
-fn a_file_with_uncommitted_changes_is_refused_with_the_first_line_that_differs() {
+fn uncommitted_changes_are_refused_with_their_first_line() {
     let checkout = Checkout::of(&tree());
     let name = path("development/kustomization.yaml");
     checkout.write(&name, checkout.read(&name).replace("newTag: v1", "newTag: v2"));
@@ -100,7 +100,7 @@ fn a_directory_without_git_is_edited_only_on_request() {
 }
 
 #[test]
-fn mistakes_on_the_command_line_exit_with_1_and_help_with_0() {
+fn usage_errors_exit_with_1_and_help_with_0() {
     let checkout = Checkout::of(&tree());
     for (arguments, said) in [
         (vec!["apply", "--env", "dev", "--to", "0ddd632"], "is a short commit"),
@@ -224,7 +224,7 @@ fn production_gets_only_what_staging_had() {
 }
 
 #[test]
-fn the_text_of_a_pull_request_has_what_why_validation_and_risk() {
+fn pull_request_text_has_every_section() {
     let checkout = Checkout::of(&tree());
     let body = checkout.path().join("../body.md");
     let ran = checkout.bump(&[

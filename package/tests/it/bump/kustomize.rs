@@ -64,7 +64,7 @@ fn a_target_selects(#[case] target: &str, #[case] selects: bool) {
 }
 
 #[test]
-fn a_merge_replaces_lists_of_other_kinds_and_deletes_by_null_and_directive() {
+fn merge_replaces_lists_and_deletes_by_null_and_directive() {
     let patch = |body: &str| {
         format!(
             "resources: [object.yaml]\npatches:\n- patch: |\n    apiVersion: example.org/v1\n    kind: Thing\n    metadata: {{ name: own }}\n    {body}\n"

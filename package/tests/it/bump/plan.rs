@@ -99,7 +99,7 @@ fn other_ways_to_write_the_source_are_refused_too() {
 }
 
 #[test]
-fn pins_of_this_repository_stay_when_the_upstreams_move_and_the_other_way_round() {
+fn own_and_upstream_pins_move_independently() {
     let ours = format!("- https://github.com/example/testplatform/package/install?ref={OLD}\n");
     let name = "development/kustomization.yaml";
     let tree = edited(name, |text| text.replacen("- https", &format!("{ours}- https"), 1));
@@ -203,7 +203,7 @@ fn a_missing_environment_config_is_created_and_referenced() {
 }
 
 #[test]
-fn a_file_in_the_place_of_the_environment_config_is_not_overwritten() {
+fn existing_environment_config_is_not_overwritten() {
     let name = "production/kflux-prd-rh02/environment-config.yaml";
     let tree = edited(name, |text| text.replace("envcfg", "other"));
     let said = problem(&tree, &production(NEW, &["kflux-prd-rh02"]));
@@ -225,7 +225,7 @@ fn a_shared_overlay_moves_only_with_all_of_its_clusters() {
 
 /// A pin that every environment shares would stay behind, or move everywhere at once.
 #[test]
-fn a_pin_outside_of_the_overlays_stops_a_bump_that_would_not_move_it() {
+fn unmoved_pin_outside_of_overlays_stops_the_bump() {
     let base = "base/kustomization.yaml";
     let with = |name: &str, reference: &str| {
         let mut tree = tree();
@@ -261,7 +261,7 @@ fn a_source_without_pins_is_refused() {
 }
 
 #[test]
-fn a_component_in_rings_is_moved_in_the_base_of_the_ring() {
+fn component_in_rings_moves_in_the_base() {
     let mut tree = testplatform_package::bump::Tree::default();
     for (ring, base) in
         [("ring-0", "base"), ("ring-1", "base"), ("ring-2", "base/invariant"), ("ring-3", "base")]

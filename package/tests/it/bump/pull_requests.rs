@@ -107,7 +107,7 @@ fn a_bump_of_old_real_files_gives_the_current_ones() {
 }
 
 #[test]
-fn every_ring_of_the_real_repository_can_be_promoted_twice_without_a_second_change() {
+fn second_promotion_of_a_ring_changes_nothing() {
     let directory = upstream();
     let mut tree =
         disk::read_checkout(&directory.join("infra-deployments"), "crossplane-control-plane").unwrap();

@@ -113,7 +113,7 @@ fn digests_alone_are_a_low_risk() {
 }
 
 #[test]
-fn a_template_and_rights_are_a_medium_risk_and_wide_rights_a_high_one() {
+fn risk_of_templates_and_rights_is_graded() {
     let (source, infra, _) = world();
     source.write("config/templates/ec.yaml", format!("{TEMPLATE}  more: x\n"));
     source.commit("Change a template");

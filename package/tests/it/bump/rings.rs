@@ -152,7 +152,7 @@ fn cluster_name(tree: &Tree, directory: &str) -> String {
 }
 
 #[rstest]
-fn a_ring_moves_in_its_base_and_gets_no_second_environment_config(
+fn ring_moves_in_its_base(
     #[values(Shape::File, Shape::Inline, Shape::Merge, Shape::Component, Shape::Older)] shape: Shape,
 ) {
     let tree = repository(shape);
@@ -178,7 +178,7 @@ fn a_ring_moves_in_its_base_and_gets_no_second_environment_config(
 }
 
 #[test]
-fn the_program_moves_a_ring_once_and_then_has_nothing_to_do() {
+fn program_moves_a_ring_once() {
     let checkout = Checkout::of(&repository(Shape::File));
     let ran = checkout.bump(&["check"]);
     assert!(ran.code == 0 && !ran.out.contains("B07"), "{}{}", ran.out, ran.err);
@@ -193,7 +193,7 @@ fn the_program_moves_a_ring_once_and_then_has_nothing_to_do() {
 }
 
 #[test]
-fn a_name_that_is_inherited_wrong_or_missing_is_an_error_at_the_overlay() {
+fn wrong_name_is_an_error_at_the_overlay() {
     let name = "rings/ring-2/kflux-ocp-p01";
     let kustomization = path(&format!("{name}/kustomization.yaml"));
     let base = path("rings/ring-2/base/environment-config.yaml");
@@ -303,7 +303,7 @@ fn a_patch_target_without_match_is_a_warning() {
 }
 
 #[test]
-fn a_pin_in_a_part_of_a_ring_moves_only_with_the_complete_ring() {
+fn pin_in_part_of_a_ring_moves_with_the_ring() {
     let tree = repository(Shape::File);
     let said = problem(&tree, &request(NEW, &[Environment::Production], &[], &["kflux-ocp-p01"]));
     let part = path("rings/ring-2/base/invariant/kustomization.yaml");
@@ -345,7 +345,7 @@ fn a_new_cluster_is_written_as_its_siblings_in_the_ring(
 }
 
 #[test]
-fn a_new_cluster_in_a_list_of_its_ring_needs_no_reminder() {
+fn listed_new_cluster_needs_no_reminder() {
     let mut tree = repository(Shape::File);
     tree.insert(
         "argo-cd-apps/k-components/production/list.yaml",

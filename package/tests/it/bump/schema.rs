@@ -68,7 +68,7 @@ fn descriptions_do_not_count_and_a_default_makes_up_for_required() {
 }
 
 #[test]
-fn names_of_a_definition_and_its_keys_and_versions_may_not_change() {
+fn names_and_versions_of_a_definition_are_immutable() {
     let old = json!({
         "metadata": { "name": "x" },
         "spec": {

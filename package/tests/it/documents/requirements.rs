@@ -78,7 +78,7 @@ fn stands(row: &Row) -> Result<(), String> {
 }
 
 #[test]
-fn every_requirement_of_pools_has_a_test_that_exists_or_says_why_not() {
+fn every_requirement_of_pools_names_a_test_or_a_reason() {
     for row in rows(POOLS, "", 30) {
         let declined = row.how.contains("declined") || row.how.starts_with("nothing to do");
         assert!(

@@ -199,7 +199,7 @@ fn mistakes(entry: &Entry) -> Vec<String> {
 }
 
 #[test]
-fn every_enum_of_words_is_one_of_reasons_or_known_to_be_none() {
+fn every_enum_of_texts_is_of_reasons_or_excepted() {
     let mut found = BTreeSet::new();
     for (file, code) in code() {
         found.extend(enums(&code).into_iter().map(|name| (file.clone(), name.to_owned())));
@@ -228,7 +228,7 @@ fn every_reported_word_is_in_the_list_of_all() {
 }
 
 #[test]
-fn every_reason_within_another_is_a_row_and_every_row_is_one() {
+fn every_nested_reason_has_a_row() {
     let entries: BTreeMap<String, String> =
         entries(&REASONS).into_iter().map(|entry| (entry.name, entry.text)).collect();
     let told: BTreeSet<String> = ApplyErrorReason::ALL.iter().map(|why| why.as_str().to_owned()).collect();

@@ -311,7 +311,7 @@ fn the_expiry_comes_from_the_token_of_the_context() {
 
 /// Result of the command line where it needs no API server.
 #[test]
-fn an_expired_token_is_a_gap_and_an_unreachable_hub_is_none() {
+fn expired_token_is_a_gap() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("hub");
     let run = |payload: &str, more: &[&str]| {

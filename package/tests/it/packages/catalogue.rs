@@ -75,7 +75,7 @@ fn ignored_fields_are_problems() {
 
 /// By its name the function takes it for the catalogue of pools, whatever it has: without quotas tenants may have any number.
 #[test]
-fn a_catalogue_of_pools_whose_only_list_is_misspelt_is_a_problem() {
+fn misspelt_list_of_pools_is_a_problem() {
     let pools = |name: &str| {
         format!(
             "{ENTRY}---\napiVersion: apiextensions.crossplane.io/v1beta1\nkind: EnvironmentConfig\nmetadata: {{ name: {name} }}\ndata: {{ quota: [{{ tenant: a }}] }}\n"

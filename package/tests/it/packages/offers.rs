@@ -233,7 +233,7 @@ fn offers_contain_nothing_about_hubs_and_tenants() {
 }
 
 #[test]
-fn names_of_hubs_and_tenants_in_texts_are_reported_with_their_place() {
+fn internal_names_in_texts_are_reported() {
     let config = "---\napiVersion: kubernetes.crossplane.io/v1alpha1\nkind: ProviderConfig\nmetadata:\n  name: hub-east\n  labels: { testplatform.ci.openshift.org/hub: \"true\" }\n  annotations: { testplatform.ci.openshift.org/tenants-deny: team-q }\n";
     let catalogue = pools(&json!([pool("a", &json!({ "allowedTenants": ["team-p", "*"] }))]));
     let names = [

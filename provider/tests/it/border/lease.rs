@@ -56,7 +56,7 @@ async fn released_lease_is_acquired_by_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_holder_that_is_gone_is_followed_when_its_time_is_over() {
+async fn lease_of_a_missing_holder_is_acquired_after_its_duration() {
     let memory = Memory::new();
     election(&memory, "first").acquire().await;
     let begun = Instant::now();

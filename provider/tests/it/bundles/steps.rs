@@ -106,7 +106,7 @@ async fn late_bundle_has_failed_until_ready() {
 }
 
 #[tokio::test]
-async fn a_cluster_that_does_not_answer_has_its_time_and_no_more() {
+async fn silent_cluster_times_out() {
     let mut hub = hub();
     hub.publish();
     hub.up = false;

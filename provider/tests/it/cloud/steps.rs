@@ -194,7 +194,7 @@ fn undeletable_credential_never_blocks() {
 }
 
 #[test]
-fn a_silent_service_holds_up_the_end_for_a_day_and_no_longer() {
+fn silent_service_delays_teardown_by_a_day_at_most() {
     let mut model = Model::new(&["alice"]);
     model.look();
     ends(&mut model);

@@ -65,7 +65,7 @@ fn cluster_of_the_earlier_pool_needs_the_old_credentials() {
 }
 
 #[test]
-fn a_rotation_by_draining_waits_for_claimed_clusters_and_switches_when_none_is_left() {
+fn draining_rotation_waits_for_claimed_clusters() {
     let mut model = Model::new(3, 1);
     model.pool.request.credentials.as_mut().unwrap().mode = RotationMode::Drain;
     let claimed = model.claim();

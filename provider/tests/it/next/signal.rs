@@ -151,7 +151,7 @@ fn deletion_does_not_wait_for_a_second_job_for_ever() {
 }
 
 #[test]
-fn a_deletion_does_not_wait_for_ever_where_the_status_cannot_be_read() {
+fn unreadable_status_does_not_block_deletion() {
     let mut case = ready().deleted();
     case.object.status.error = Some("conditions: invalid type".into());
     case.object.status.value = Status::default();
@@ -214,7 +214,7 @@ fn rotated() -> JobSite {
 }
 
 #[test]
-fn a_claim_on_a_job_that_is_refused_keeps_no_end_from_being_begun() {
+fn refused_job_does_not_block_teardown() {
     let mut case = newborn();
     case.world.jobs = vec![upstream_job("6f1f", JobState::Pending, pending())];
     let claimed =

@@ -62,7 +62,7 @@ fn job_of_an_earlier_namesake_is_left_alone(#[case] uid: Option<&str>, #[case] m
 
 /// The upstream controller serves one namespace only.
 #[test]
-fn a_job_of_the_upstream_controllers_is_not_that_of_another_namespace() {
+fn upstream_job_belongs_to_one_namespace() {
     let mut case = newborn();
     case.object.metadata.namespace = Some("canaries".into());
     case.world.jobs = vec![upstream_job("6f1f", JobState::Pending, complete())];
@@ -229,7 +229,7 @@ fn unreadable_status_is_left_alone() {
 }
 
 #[test]
-fn a_status_that_lost_the_name_of_its_job_does_not_get_a_second() {
+fn status_without_job_name_gets_no_second_job() {
     let mut case = ready();
     case.object.status.value.prow_job_id = String::new();
     case.world.jobs.clear();

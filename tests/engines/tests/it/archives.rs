@@ -87,7 +87,7 @@ fn a_program_whose_archive_cannot_be_had_is_built() {
 }
 
 #[test]
-fn a_pin_counts_only_for_the_sources_that_it_was_made_for() {
+fn pin_is_bound_to_its_sources() {
     let key = |sources: &str, platform: &str| Key {
         artifact: "etcd".into(),
         sources: sources.into(),

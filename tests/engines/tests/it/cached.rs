@@ -57,7 +57,7 @@ fn processes_that_start_together_build_once() {
 }
 
 #[test]
-fn a_failed_build_shows_the_end_of_its_output_and_leaves_nothing() {
+fn failed_build_shows_output_and_leaves_nothing() {
     let machine = Machine::new();
     machine.set("failure", "main.go:1:1: expected 'package'\n");
     let error = format!("{:#}", machine.engines().ensure(&["registry"]).unwrap_err());

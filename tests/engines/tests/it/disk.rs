@@ -37,7 +37,7 @@ fn on_a_small_disk(machine: &Machine, artifact: &str) -> Option<Output> {
 }
 
 #[test]
-fn a_cache_on_a_full_disk_is_one_sentence_and_nothing_is_left() {
+fn full_disk_leaves_no_partial_cache() {
     let machine = Machine::new();
     let large = "x".repeat(100_000);
     fs::write(machine.path("tools/module/cluster/crds/a.yaml"), &large).unwrap();

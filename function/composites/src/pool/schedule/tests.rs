@@ -69,7 +69,7 @@ fn a_full_day_ends_where_the_next_begins() {
 
 /// 29 March 2026, 02:00 to 03:00 do not come in Prague.
 #[test]
-fn a_time_that_the_clocks_skip_is_the_moment_of_the_change() {
+fn skipped_local_time_is_the_moment_of_the_change() {
     let change = "2026-03-29T01:00:00Z";
     let begins = schedule("Europe/Prague", vec![window("w", &[Day::Sun], "02:30", "05:00", 8)]);
     is(&begins, "2026-03-29T00:59:59Z", "", change);

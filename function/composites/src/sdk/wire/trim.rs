@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_loses_it_in_pieces_of_any_size_and_nothing_else() {
+    fn trimming_is_independent_of_the_size_of_pieces() {
         let object = json!({ "name": "one", "other": "x".repeat(300), "spec": { "a": 1, "q": [1, 2] } });
         let mut request =
             RunFunctionRequest { input: Some(to_struct(&object).unwrap()), ..RunFunctionRequest::default() };

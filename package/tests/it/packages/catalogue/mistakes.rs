@@ -41,7 +41,7 @@ fn an_unread_catalogue_of_pools_is_a_problem() {
 
 /// YAML reads 4.20 as the number 4.2, which names another version.
 #[test]
-fn an_unquoted_version_is_a_problem_with_the_advice_to_quote_it() {
+fn unquoted_version_is_a_problem_with_advice() {
     let advice = |line: usize, path: &str, value: &str| {
         format!(
             "error: a.yaml:{line}: data.{path}: must be a text, and {value} is a number in YAML: quote it, as in \"{value}\""

@@ -185,7 +185,7 @@ fn killed_at_every_write() {
 
 /// A hub that serves one kind and not another: said, waited for, and served in the best version that there is.
 #[test]
-fn a_kind_that_is_not_served_is_waited_for_and_disturbs_no_other() {
+fn unserved_kind_does_not_disturb_others() {
     in_time(async {
         begin_time();
         let hub = Memory::new();

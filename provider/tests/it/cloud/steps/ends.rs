@@ -252,7 +252,7 @@ fn a_clock_that_is_behind_holds_up_nothing() {
 
 /// The right to do so was taken away, perhaps for ever: it is not known that nobody is there.
 #[test]
-fn issuers_that_cannot_be_listed_hold_up_an_end_for_a_day_at_most() {
+fn unlisted_issuers_delay_teardown_by_a_day_at_most() {
     let mut model = Model::new(&["alice"]);
     assert_eq!(model.look(), Some(CredentialPhase::Valid));
     model.unread = true;
