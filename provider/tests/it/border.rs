@@ -15,6 +15,7 @@ mod revoke;
 mod strays;
 mod unlisted;
 mod walk;
+mod withdrawal;
 
 use std::{sync::Arc, time::Duration};
 

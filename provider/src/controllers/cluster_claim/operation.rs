@@ -45,7 +45,7 @@ pub enum ClaimOperation {
         /// Its resourceVersion.
         version: String,
     },
-    /// Emits an event about the ClusterClaim.
+    /// Emits an event about a resume, which no annotation records: the version in the resume prevents a second one.
     Emit(Event),
 }
 
@@ -55,7 +55,6 @@ impl From<publish::CredentialsOperation> for ClaimOperation {
             publish::CredentialsOperation::Publish(credentials) => Self::Publish(credentials),
             publish::CredentialsOperation::Issue(issue) => Self::Issue(issue),
             publish::CredentialsOperation::Withdraw => Self::Withdraw,
-            publish::CredentialsOperation::Emit(event) => Self::Emit(event),
         }
     }
 }

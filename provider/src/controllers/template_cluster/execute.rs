@@ -56,36 +56,26 @@ pub(super) struct ClusterFailure<'a> {
 }
 
 impl ClusterExecutor {
-    /// Does the actions in their order, writes the notes, and emits the events about them. The first that fails ends it, but for events.
-    /// Returns the failures that are no reason to end the pass.
+    /// Executes the operations in order, writes the annotations, and emits the events about them. The first failure of a write ends it.
+    /// Returns the failures of events, which do not end the reconcile.
     pub async fn run<'a>(
         &self,
         object: &Cluster,
         step: &'a ClusterPlan,
     ) -> Result<Vec<Error>, ClusterFailure<'a>> {
-        let mut forgone = Vec::new();
         for action in &step.actions {
-            match (action, self.one(object, action).await) {
-                (_, Ok(())) => {}
-                // Somebody may miss it, but nothing depends on it.
-                (CredentialsOperation::Emit(_), Err(error)) => forgone.push(error),
-                (
-                    CredentialsOperation::Publish(_)
-                    | CredentialsOperation::Issue(_)
-                    | CredentialsOperation::Withdraw,
-                    Err(error),
-                ) => {
-                    return Err(ClusterFailure { action: Some(action), error });
-                }
-            }
+            let executed = self.one(object, action).await;
+            executed.map_err(|error| ClusterFailure { action: Some(action), error })?;
         }
         if let Some(notes) = &step.status {
             self.write_annotations(object, notes)
                 .await
                 .map_err(|error| ClusterFailure { action: None, error })?;
         }
+        let mut forgone = Vec::new();
         for event in &step.events {
-            forgone.extend(self.one(object, &CredentialsOperation::Emit(event.clone())).await.err());
+            // Somebody may miss it, but nothing depends on it.
+            forgone.extend(self.emit(object, event).await.err());
         }
         Ok(forgone)
     }
@@ -105,12 +95,16 @@ impl ClusterExecutor {
                 issue(&self.vault, &owner, wanted, &self.callers, (self.now)()).await
             }
             CredentialsOperation::Withdraw => withdraw(&self.vault, &owner, &self.callers).await,
-            CredentialsOperation::Emit(event) => {
-                let events = self.vault.events(object.namespace());
-                let regarding = object.object_ref(&self.resource);
-                event::emit_event(&events, &self.instance, regarding, event, (self.now)()).await
-            }
         }
+    }
+
+    async fn emit(&self, object: &Cluster, event: &Event) -> Result<(), Error> {
+        let events = self.vault.events(object.namespace());
+        let regarding = object.object_ref(&self.resource);
+        let emitted = event::emit_event(&events, &self.instance, regarding, event, (self.now)());
+        with_timeout("emit", self.patience, emitted).await?;
+        self.log_operation(object, "emit");
+        Ok(())
     }
 
     /// Writes those annotations that are not as they should be.
@@ -143,8 +137,7 @@ impl ClusterExecutor {
             cluster = object.name(),
             "deleted: its latest end has come, and nobody had ended it"
         );
-        with_timeout("emit", self.patience, self.act(object, &CredentialsOperation::Emit(event.clone())))
-            .await
+        self.emit(object, event).await
     }
 
     /// Whether the object was deleted.
@@ -177,6 +170,5 @@ const fn name(action: &CredentialsOperation) -> &'static str {
         CredentialsOperation::Publish(_) => "publish_credentials",
         CredentialsOperation::Issue(_) => "issue_credentials",
         CredentialsOperation::Withdraw => "withdraw_credentials",
-        CredentialsOperation::Emit(_) => "emit",
     }
 }

@@ -232,7 +232,7 @@ fn password_deadline(place: &CredentialsLocation<'_>, stored: &HiveStatus, now: 
 pub fn failed(object: &Cluster, action: &CredentialsOperation, said: &str) -> Option<ClusterAnnotations> {
     match action {
         CredentialsOperation::Publish(_) | CredentialsOperation::Issue(_) => {}
-        CredentialsOperation::Withdraw | CredentialsOperation::Emit(_) => return None,
+        CredentialsOperation::Withdraw => return None,
     }
     let mut status = stored(object);
     let message = format!("the credentials cannot be published: {said}");

@@ -57,8 +57,6 @@ pub enum CredentialsOperation {
     Issue(Box<Issue>),
     /// Deletes the object's Secret, if it is labelled as the object's.
     Withdraw,
-    /// Emits an event about the object.
-    Emit(Event),
 }
 
 /// Result of following a verdict.
@@ -241,8 +239,11 @@ pub fn follow(
         CredentialsDecision::Withdraw(reason, message) => {
             if is_published {
                 actions.push(CredentialsOperation::Withdraw);
+            }
+            // The Secret may be deleted by a reconcile whose report is refused. The one that stores the report emits the event.
+            if is_published || stored.credentials.is_some() {
                 let note = format!("the credentials were withdrawn: {message}");
-                actions.push(CredentialsOperation::Emit(event(ClaimEventReason::CredentialsWithdrawn, note)));
+                events.push(event(ClaimEventReason::CredentialsWithdrawn, note));
             }
             status = CredentialsStatus {
                 report: None,

@@ -1,6 +1,6 @@
 //! ClusterClaims on an API server in memory: each action is one call or a few, and lives in which anything happens at any time.
 
-mod life;
+pub mod life;
 mod walk;
 
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::border::{
     tells,
 };
 
-const CLAIM: &str = "/apis/hive.openshift.io/v1/namespaces/cluster-pools/clusterclaims/demo";
+pub const CLAIM: &str = "/apis/hive.openshift.io/v1/namespaces/cluster-pools/clusterclaims/demo";
 const CLUSTER: &str = "/apis/hive.openshift.io/v1/namespaces/c-1/clusterdeployments/c-1";
 const SECRET: &str = "/api/v1/namespaces/credentials/secrets/demo-credentials";
 

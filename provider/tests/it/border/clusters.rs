@@ -1,6 +1,6 @@
 //! Clusters of claims with `template` on an API server in memory: what is called, and lives in which anything happens at any time.
 
-mod life;
+pub mod life;
 mod walk;
 
 use serde_json::{Value, json};
