@@ -158,7 +158,10 @@ pub async fn reconcile<R: Reconciler>(reconciler: &R, key: &R::Key, bypass_cache
     let name = settings.timeout.map_or("reconcile", |(action, _)| action);
     // In a box, because each worker holds one.
     let pass = Box::pin(async {
-        let Some(observed) = reconciler.observe(key, bypass_caches).await? else { return Ok(Action::Forget) };
+        let Some(observed) = reconciler.observe(key, bypass_caches).await? else {
+            // No event may follow: the watch may have reported the object before an outdated API server denied it.
+            return Ok(if reconciler.is_cached(key) { Action::Backoff } else { Action::Forget });
+        };
         let plan = reconciler.plan(&observed);
         reconciler.execute(key, observed, plan).await
     });
@@ -197,6 +200,71 @@ mod tests {
     };
 
     type Result = std::result::Result<Action, Cause>;
+
+    /// A reconciler of one name: no object is there for the first so many reads, and a cache has it until a second.
+    struct Lagging {
+        queue: RequestQueue<String>,
+        absent_reads: usize,
+        cached_until: u64,
+        start: Instant,
+        began: Mutex<Vec<u128>>,
+    }
+
+    impl Reconciler for Lagging {
+        type Key = String;
+        type Observed = ();
+        type Plan = ();
+        type Error = Cause;
+
+        fn request_queue(&self) -> &RequestQueue<String> {
+            &self.queue
+        }
+
+        async fn watch(&self) {
+            self.queue.push("a");
+            std::future::pending::<()>().await;
+        }
+
+        async fn observe(
+            &self,
+            _name: &String,
+            _bypass_caches: bool,
+        ) -> std::result::Result<Option<()>, Cause> {
+            let mut began = self.began.lock().unwrap();
+            began.push(self.start.elapsed().as_secs().into());
+            Ok((began.len() > self.absent_reads).then_some(()))
+        }
+
+        fn is_cached(&self, _name: &String) -> bool {
+            self.start.elapsed() < Duration::from_secs(self.cached_until)
+        }
+
+        fn plan(&self, (): &()) {}
+
+        async fn execute(&self, _name: &String, (): (), (): ()) -> Result {
+            Ok(Action::AwaitChange)
+        }
+    }
+
+    /// Seconds at which reconciles begin within 100 seconds.
+    async fn reconciles_of(absent_reads: usize, cached_until: u64) -> Vec<u128> {
+        let queue = RequestQueue::new(Settings::cached("lagging", 1), &RuntimeMetrics::default());
+        let (start, began) = (Instant::now(), Mutex::default());
+        let lagging = Lagging { queue, absent_reads, cached_until, start, began };
+        run(&lagging, sleep(Duration::from_secs(100))).await;
+        lagging.began.into_inner().unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_absent_object_is_reconciled_again_while_a_cache_has_it() {
+        assert_eq!(reconciles_of(2, 100).await, [0, 1, 3], "it is there at the third read");
+        assert_eq!(
+            reconciles_of(99, 5).await,
+            [0, 1, 3, 7],
+            "the cache loses it, and the request is forgotten"
+        );
+        assert_eq!(reconciles_of(99, 0).await, [0]);
+    }
 
     /// A reconciler of names, which events queue at these seconds.
     struct Probe<D, R> {

@@ -38,12 +38,18 @@ pub trait Reconciler: Send + Sync {
         ready(())
     }
 
-    /// Reads the object and everything around it. None: there is no such object, and its request is forgotten.
+    /// Reads the object and everything around it. None: there is no such object. Its request is then forgotten, unless [`Self::is_cached`].
     fn observe(
         &self,
         key: &Self::Key,
         bypass_caches: bool,
     ) -> impl Future<Output = Result<Option<Self::Observed>, Self::Error>> + Send;
+
+    /// Whether a cache of this controller has the object. If one does after the API server answered that there is none, either may be
+    /// outdated, so the object is reconciled again. By default there is no cache.
+    fn is_cached(&self, _key: &Self::Key) -> bool {
+        false
+    }
 
     /// Decides. It performs no I/O.
     fn plan(&self, observed: &Self::Observed) -> Self::Plan;

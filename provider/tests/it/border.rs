@@ -1,6 +1,7 @@
 //! The border on API servers in memory: each action is one call or a few, exactly these; one replica acts; and build
 //! clusters fail each by itself.
 
+mod absent;
 mod actions;
 mod build_clusters;
 mod bundles;

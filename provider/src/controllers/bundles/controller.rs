@@ -123,6 +123,10 @@ impl Reconciler for BundleController {
         Ok(Some(ObservedBundles { maps, stored, map, access, object }))
     }
 
+    fn is_cached(&self, key: &String) -> bool {
+        self.requests.contains(key)
+    }
+
     fn plan(&self, observed: &ObservedBundles) -> BundlePlan {
         plan(&observed.map, &observed.access, None, (self.now)())
     }

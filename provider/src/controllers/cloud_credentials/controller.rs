@@ -132,6 +132,10 @@ impl Reconciler for CloudController {
         self.observe_request(key).await
     }
 
+    fn is_cached(&self, key: &String) -> bool {
+        lock(&self.known).contains_key(key)
+    }
+
     fn plan(&self, observed: &ObservedCredentialRequest) -> CredentialStep {
         next_step(&observed.observed, &StepResults::default(), (self.options.now)())
     }

@@ -167,6 +167,10 @@ impl Reconciler for ClaimController {
         self.observer.observe_claim(cached, bypass_caches).await
     }
 
+    fn is_cached(&self, key: &String) -> bool {
+        self.observer.caches.claim(key).is_some()
+    }
+
     fn plan(&self, (claim, observed): &Self::Observed) -> ClaimPlan {
         plan::plan(claim, observed, (self.now)())
     }

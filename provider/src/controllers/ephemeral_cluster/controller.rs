@@ -230,6 +230,10 @@ impl Reconciler for Controller {
         self.observer.observe(cached, bypass_caches).await
     }
 
+    fn is_cached(&self, name: &String) -> bool {
+        self.caches.ephemeral_cluster(name).is_some()
+    }
+
     fn plan(&self, (object, observed): &Self::Observed) -> Plan {
         match &self.mode {
             ControllerMode::Fulfil(_) => plan::plan(object, observed, (self.now)()),

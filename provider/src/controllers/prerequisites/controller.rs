@@ -116,6 +116,10 @@ impl Reconciler for PrerequisiteController {
         Ok(Some(ObservedPrerequisites { maps, stored, map, presence }))
     }
 
+    fn is_cached(&self, key: &String) -> bool {
+        self.requests.contains(key)
+    }
+
     fn plan(&self, observed: &ObservedPrerequisites) -> PrerequisitePlan {
         plan(&observed.map, observed.presence, None, (self.now)())
     }

@@ -200,6 +200,10 @@ impl Reconciler for ClusterController {
         Ok(observed.map(|(object, state)| ClusterObservation::Live(object, Box::new(state))))
     }
 
+    fn is_cached(&self, key: &String) -> bool {
+        self.observer.caches.cluster(key).is_some()
+    }
+
     fn plan(&self, observed: &ClusterObservation) -> Option<ClusterPlan> {
         let ClusterObservation::Live(object, state) = observed else { return None };
         Some(plan::plan(self.observer.kind, object, state, (self.now)()))

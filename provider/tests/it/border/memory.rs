@@ -23,6 +23,8 @@ pub enum Fault {
     /// It is not done; the answer is a status, which quotes what was sent: so does many an admission webhook. It names no object: with 404 it is that of
     /// something in between, or of what is not served.
     Refused(u16),
+    /// It is not done: 404 about the very object, as of an API server that lags behind.
+    Absent,
     /// It is not done, and there is no answer.
     Lost,
     /// It is done, and there is no answer.
@@ -179,6 +181,10 @@ impl Memory {
         match fault {
             Some(Fault::Refused(code)) => {
                 return answer(Err((code, "Injected", format!("injected: {}", call.body))), None, false);
+            }
+            Some(Fault::Absent) => {
+                let name = store::name_of(&call.path);
+                return answer(Err((404, "NotFound", format!("{} not found", call.path))), name, false);
             }
             Some(Fault::Lost) => std::future::pending().await,
             None if call.parameter("watch").is_some() => {

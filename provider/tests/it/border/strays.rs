@@ -5,7 +5,7 @@ use std::time::Duration;
 use provider_testplatform::{
     config::{CloudCredentials, Clusters, ClustersOf, Prerequisites, Switch},
     controllers::{
-        cloud_credentials as cloud,
+        bundles, cloud_credentials as cloud,
         ephemeral_cluster::{
             operation::{Operation, Plan},
             status::{Phase, Status},
@@ -16,7 +16,7 @@ use provider_testplatform::{
 };
 use serde_json::{Value, json};
 use testplatform_apis::{
-    cloud as credential, prerequisites as before,
+    bundle, cloud as credential, prerequisites as before,
     template::Backend::{self, ClusterApi, HyperShift},
 };
 use testplatform_runtime::controller::Running;
@@ -123,16 +123,16 @@ fn deleted(label: &str, finalizer: &str, order: &Value) -> Value {
 }
 
 /// A hub on which something is held for a cluster, and who holds it.
-struct Held {
-    hub: Memory,
+pub struct Held {
+    pub hub: Memory,
     backend: Backend,
-    map: &'static str,
+    pub map: &'static str,
     provider: Running,
 }
 
 impl Held {
     /// By its prerequisites.
-    fn by_prerequisites() -> Self {
+    pub fn by_prerequisites() -> Self {
         const MAP: &str = "/api/v1/namespaces/clusters/configmaps/one-prerequisites";
         let hub = Memory::new().with_clock(seconds);
         let order = json!({ "cluster": named(HyperShift) });
@@ -147,7 +147,7 @@ impl Held {
     }
 
     /// By its credential of a cloud.
-    fn by_a_credential() -> Self {
+    pub fn by_a_credential() -> Self {
         const MAP: &str = "/api/v1/namespaces/clusters/configmaps/one-cloud-credential";
         let hub = Memory::new().with_clock(seconds);
         let order = json!({ "cluster": named(ClusterApi), "uid": "u", "cloud": "acme", "tenant": "tenant" });
@@ -161,7 +161,22 @@ impl Held {
         Self { hub, backend: ClusterApi, map: MAP, provider }
     }
 
-    async fn with_action(&mut self, time: Duration) {
+    /// By its bundles.
+    pub fn by_bundles() -> Self {
+        const MAP: &str = "/api/v1/namespaces/clusters/configmaps/one-bundles";
+        let hub = Memory::new().with_clock(seconds);
+        let order = json!({ "cluster": named(HyperShift) });
+        hub.put(MAP, deleted(bundle::LABEL, bundle::FINALIZER, &order));
+        let options = bundles::controller::Options {
+            request_timeout: PATIENCE,
+            ..bundles::controller::Options::new(hub.client(), config(HyperShift), now)
+        };
+        let forever = Box::pin(std::future::pending());
+        let provider = bundles::controller::run(options, Metrics::default().bundles(), forever);
+        Self { hub, backend: HyperShift, map: MAP, provider }
+    }
+
+    pub async fn with_action(&mut self, time: Duration) {
         tokio::select! { () = &mut self.provider => panic!("it ended"), () = sleep(time) => {} }
     }
 }
