@@ -1,6 +1,7 @@
 //! The whole provider on API servers in memory, in a time that stands still while anybody works: lives in which anything
 //! happens at any time, and calls go wrong.
 
+mod handback;
 pub(crate) mod life;
 mod stale;
 
