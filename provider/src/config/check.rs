@@ -24,6 +24,8 @@ const SHORTEST_LISTING: GoDuration = GoDuration::from_mins(1);
 const LONGEST_LISTING: GoDuration = GoDuration::from_mins(15);
 /// A moved claim, or a recreated Object, has its owner again within this time.
 const SHORTEST_GRACE: GoDuration = GoDuration::from_mins(15);
+/// The longest one: without an end nobody would ever be told of an orphan.
+const LONGEST_GRACE: GoDuration = GoDuration::from_hours(168);
 
 /// An API server refuses to give a token for less.
 const SHORTEST_TOKEN: GoDuration = GoDuration::from_mins(10);
@@ -387,8 +389,11 @@ impl FindingList {
         if !(SHORTEST_LISTING..=LONGEST_LISTING).contains(&section.poll) {
             self.add("orphans.poll", "must be 1m to 15m: every reconcile lists both sides");
         }
-        if section.grace < SHORTEST_GRACE {
-            self.add("orphans.grace", "must be at least 15m: a cluster that is ended too early is lost");
+        if !(SHORTEST_GRACE..=LONGEST_GRACE).contains(&section.grace) {
+            self.add(
+                "orphans.grace",
+                "must be 15m to 168h: a cluster that is ended too early is lost, and an orphan costs money until then",
+            );
         }
         if !(1..=99).contains(&section.max_unowned_percent) {
             self.add("orphans.maxUnownedPercent", "must be 1 to 99; name single orphans in confirmedUids");

@@ -26,7 +26,7 @@ pub struct Orphans {
     pub hubs: BTreeMap<String, OrphanHub>,
     /// How often both sides are listed, 1m to 15m.
     pub poll: GoDuration,
-    /// How long a remote object has no owner before it is an orphan, 15m or more.
+    /// How long a remote object has no owner before it is an orphan, 15m to 168h.
     pub grace: GoDuration,
     /// Largest percentage, 1 to 99, of a hub's marked objects that may be without an owner for any teardown.
     pub max_unowned_percent: u8,
@@ -57,7 +57,8 @@ pub struct OrphanHub {
     /// Kinds of remote objects.
     #[serde(default = "ephemeral_clusters")]
     pub kinds: Vec<RemoteKind>,
-    /// Their namespaces. Without any, all namespaces are listed in one call, which takes a right in all of them.
+    /// Their namespaces. Without any, all namespaces are listed in one call, which takes a right in all of them. A namespace that does not exist,
+    /// or that lacks where Objects of this Konflux cluster keep theirs, makes the listing incomplete.
     #[serde(default)]
     pub namespaces: Vec<String>,
 }

@@ -21,6 +21,7 @@ mod listing;
 pub mod metrics;
 pub mod observe;
 pub mod owners;
+pub mod placements;
 pub mod plan;
 pub mod remote;
 pub mod report;

@@ -396,7 +396,11 @@ fn schema_accepts_valid_configurations_and_no_unknown_field() {
 )]
 #[case::orphans_grace(
     "orphans: { grace: 5m }\n",
-    "provider.yaml:1:19: orphans.grace: must be at least 15m: a cluster that is ended too early is lost"
+    "provider.yaml:1:19: orphans.grace: must be 15m to 168h: a cluster that is ended too early is lost, and an orphan costs money until then"
+)]
+#[case::orphans_grace_without_end(
+    "orphans: { grace: 87600h }\n",
+    "provider.yaml:1:19: orphans.grace: must be 15m to 168h: a cluster that is ended too early is lost, and an orphan costs money until then"
 )]
 #[case::orphans_share(
     "orphans: { maxUnownedPercent: 100 }\n",

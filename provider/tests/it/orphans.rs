@@ -10,9 +10,10 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_testplatform::{
-    config::{OrphanMode, RemoteKind},
+    config::{KubeconfigSecretRef, OrphanHub, OrphanMode, RemoteKind},
     controllers::orphans::{
         owners::Owners,
+        placements::Placements,
         plan::{
             HubRemotes, KonfluxState, MAX_TEARDOWNS, OrphanPlan, OrphanSettings, OrphanState,
             TeardownRefusal, UnownedRecords, plan,
@@ -69,7 +70,7 @@ fn konflux(composites: &[&str]) -> KonfluxState {
         owners.add_composite(&composite(name));
         owners.add_object(&object(&format!("managed-{name}"), Some(name)));
     }
-    KonfluxState { name: NAME.into(), uid: UID.into(), owners }
+    KonfluxState { name: NAME.into(), uid: UID.into(), owners, placements: Placements::default() }
 }
 
 fn hub(remotes: Vec<RemoteObject>) -> HubRemotes {
@@ -82,6 +83,7 @@ fn settings(mode: OrphanMode) -> OrphanSettings {
         grace: SignedDuration::from_hours(1),
         max_unowned_percent: 50,
         confirmed: std::collections::BTreeSet::new(),
+        hubs: BTreeMap::new(),
     }
 }
 
@@ -358,4 +360,39 @@ fn a_name_that_the_function_does_not_write_is_an_error() {
     let both = others().into_iter().chain([remote("newer")]).collect();
     let planned = reconcile(&[0], &konflux(&["owned", "newer"]), &hub(both), &settings);
     assert_eq!(planned.hubs[0].error, None);
+}
+
+/// A namespace without any marked object lists as well as the right one. Nothing is decided, and the report says why.
+#[test]
+fn a_hub_is_not_listed_where_objects_keep_theirs_in_another_namespace() {
+    let mut konflux = konflux(&["owned"]);
+    konflux.placements.add_placement(HUB, RemoteKind::EphemeralCluster, "ephemeral-cluster");
+    let of = |namespaces: &[&str]| OrphanHub {
+        kubeconfig_secret_ref: KubeconfigSecretRef {
+            namespace: "crossplane-system".into(),
+            name: "hub".into(),
+            key: "kubeconfig".into(),
+        },
+        kinds: vec![RemoteKind::EphemeralCluster],
+        namespaces: namespaces.iter().map(ToString::to_string).collect(),
+    };
+    let error_with = |name: &str, of: OrphanHub| {
+        let settings =
+            OrphanSettings { hubs: [(name.to_owned(), of)].into(), ..settings(OrphanMode::Report) };
+        let planned = reconcile(&[0, 60], &konflux, &hub(vec![remote("owned"), remote("lost")]), &settings);
+        let orphan = state(&planned, "lost");
+        (planned.hubs[0].error.clone(), orphan)
+    };
+    let expected = "Objects of this Konflux cluster keep EphemeralCluster objects in namespace ephemeral-cluster, which \
+        orphans.hubs.hub.namespaces does not name";
+    for namespaces in [&["elsewhere"][..], &["elsewhere", "ephemeral-clusters"]] {
+        assert_eq!(error_with(HUB, of(namespaces)), (Some(expected.to_owned()), None), "{namespaces:?}");
+    }
+    for namespaces in [&[][..], &["elsewhere", "ephemeral-cluster"]] {
+        assert_eq!(error_with(HUB, of(namespaces)), (None, Some(OrphanState::Reported)), "{namespaces:?}");
+    }
+    // Objects for another hub, and kinds that nobody asked for, say nothing.
+    assert_eq!(error_with("other", of(&["elsewhere"])).0, None);
+    let other_kind = OrphanHub { kinds: vec![RemoteKind::ClusterClaim], ..of(&["elsewhere"]) };
+    assert_eq!(error_with(HUB, other_kind).0, None);
 }

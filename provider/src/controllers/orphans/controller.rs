@@ -7,6 +7,7 @@ use std::{
 };
 
 use futures_util::future::join_all;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference};
 use kube::{
     Api, Client,
@@ -28,6 +29,7 @@ use super::{
     hubs::HubClients,
     metrics::{OrphanMetrics, OrphanTeardown},
     observe::{observe_hub, observe_konflux},
+    placements::Placements,
     plan::{HubRemotes, KonfluxState, OrphanPlan, OrphanSettings, OrphanState, UnownedRecords, plan},
     remote::RemoteRef,
     report::{CONFIG_MAP, KEY, OrphanReport},
@@ -39,6 +41,8 @@ use crate::config::Orphans;
 const FIELD_MANAGER: &str = "provider-testplatform-orphans";
 /// The longest time for a complete listing of one side.
 const LISTING_TIMEOUT: Duration = Duration::from_mins(3);
+/// How long the namespaces of Objects are known. Their manifests are many megabytes, and a new namespace is a matter of configuration.
+const PLACEMENTS: SignedDuration = SignedDuration::from_hours(1);
 /// The longest time for one call and the reads before it.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -57,6 +61,10 @@ struct OrphanController {
     metrics: Arc<OrphanMetrics>,
     /// Records of the last reconcile. None before the first.
     records: Mutex<Option<UnownedRecords>>,
+    /// Namespaces of Objects, and when they were read.
+    placements: Mutex<Option<(Timestamp, Placements)>>,
+    /// Error of each hub in the last reconcile.
+    errors: Mutex<BTreeMap<String, String>>,
 }
 
 /// Runs until `stop`. A listing that has begun is not finished: it decides nothing that another process could not decide.
@@ -102,11 +110,20 @@ impl Reconciler for OrphanController {
             listed.unwrap_or_else(|error| HubRemotes { hub: hub.clone(), remotes: Err(error.message) })
         });
         let hubs = join_all(listings).await;
-        let listing = observe_konflux(&self.options.client, config, &hubs);
+        let now = (self.options.now)();
+        let known = self.placements.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let known =
+            known.filter(|(read, _)| (SignedDuration::ZERO..PLACEMENTS).contains(&now.duration_since(*read)));
+        let read = known.as_ref().map_or(now, |(read, _)| *read);
+        let listing = observe_konflux(&self.options.client, config, &hubs, known.map(|(_, known)| known));
         let konflux = with_timeout("list_konflux", LISTING_TIMEOUT, listing).await.map_err(|error| {
             self.warn(&error, "Konflux cluster not listed completely; nothing is decided");
             error.message
         });
+        if let Ok(konflux) = &konflux {
+            let placements = Some((read, konflux.placements.clone()));
+            *self.placements.lock().unwrap_or_else(PoisonError::into_inner) = placements;
+        }
         Ok(Some(Listings { before, hubs, konflux }))
     }
 
@@ -132,6 +149,7 @@ impl Reconciler for OrphanController {
         self.write_report(&OrphanReport::new(&planned, name, now)).await;
         // After the report: a person whom an alert calls reads what it is about.
         self.metrics.report_orphans(&planned, now);
+        self.announce_changes(&before, &planned).await;
         if let Ok(konflux) = &konflux {
             self.record_owners(&planned.recorded, &konflux.uid).await;
         }
@@ -148,6 +166,7 @@ impl OrphanController {
             grace: config.grace.as_signed(),
             max_unowned_percent: config.max_unowned_percent,
             confirmed: config.confirmed_uids.iter().cloned().collect(),
+            hubs: config.hubs.clone(),
         };
         metrics.attach_orphans(config.hubs.iter().map(|(hub, of)| (hub, of.kinds.as_slice())));
         Self {
@@ -157,6 +176,8 @@ impl OrphanController {
             queue: RequestQueue::new(SETTINGS, metrics.runtime_metrics()),
             options,
             records: Mutex::default(),
+            placements: Mutex::default(),
+            errors: Mutex::default(),
             metrics,
         }
     }
@@ -270,6 +291,28 @@ impl OrphanController {
         planned.states.extend(refused);
     }
 
+    /// Events about new orphans, and about hubs that cannot be listed completely any more.
+    async fn announce_changes(&self, before: &UnownedRecords, planned: &OrphanPlan) {
+        let errors = planned.hubs.iter().filter_map(|hub| Some((hub.hub.clone(), hub.error.clone()?)));
+        let errors: BTreeMap<String, String> = errors.collect();
+        let last = {
+            let mut last = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *last, errors.clone())
+        };
+        for (hub, error) in errors.iter().filter(|(hub, error)| last.get(*hub) != Some(*error)) {
+            let note =
+                format!("hub {hub} is not listed completely, so that no orphan is found on it: {error}");
+            self.emit("OrphansNotListed", note).await;
+        }
+        let new: Vec<&RemoteRef> = planned.new_orphans(before).collect();
+        if let [first, rest @ ..] = new.as_slice() {
+            let RemoteRef { hub, kind, namespace, name, .. } = first;
+            let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
+            let note = format!("{} {namespace}/{name} on hub {hub} has no owner{more}", kind.as_str());
+            self.emit("OrphansFound", note).await;
+        }
+    }
+
     /// A log line, and an event about the report.
     async fn announce(&self, identity: &RemoteRef, call: TeardownCall) {
         let RemoteRef { hub, kind, namespace, name, uid } = identity;
@@ -277,7 +320,12 @@ impl OrphanController {
         tracing::warn!(hub, kind, namespace, name, uid, ?call, "orphan teardown requested");
         let action = if call == TeardownCall::Delete { "deleted" } else { "told to tear its cluster down" };
         let note = format!("{kind} {namespace}/{name} on hub {hub} has no owner and was {action}");
-        let event = Event { warning: true, reason: "OrphanTeardown".into(), note };
+        self.emit("OrphanTeardown", note).await;
+    }
+
+    /// An event about the report.
+    async fn emit(&self, reason: &'static str, note: String) {
+        let event = Event { warning: true, reason: reason.into(), note };
         let namespace = &self.options.config.namespace;
         let regarding = ObjectReference {
             api_version: Some("v1".into()),

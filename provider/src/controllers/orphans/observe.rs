@@ -12,18 +12,19 @@ use testplatform_apis::{
     test_cluster,
 };
 use testplatform_runtime::{
-    error::{Cause, Reason},
+    error::{Cause, Reason, is_forbidden},
     lookup::get_metadata_opt,
 };
 
 use super::{
     listing::{ObjectPart, list_objects, list_served},
     owners::{Owners, RemoteOwner},
+    placements::{Placements, read_manifest},
     plan::{HubRemotes, KonfluxState},
     remote::RemoteObject,
 };
 use crate::{
-    config::{Carried, OrphanHub, Orphans, RemoteKind},
+    config::{Carried, OrphanHub, Orphans},
     sparse_object::PartialObject,
 };
 
@@ -61,6 +62,9 @@ const FLAVOURS: [Carried; 2] = [Carried::Claims, Carried::TestClusters];
 pub(super) async fn observe_hub(hub: &str, of: &OrphanHub, client: Result<Client, Cause>) -> HubRemotes {
     let remotes = async {
         let client = client?;
+        for namespace in &of.namespaces {
+            check_namespace(&client, hub, namespace).await?;
+        }
         let mut remotes = Vec::new();
         for kind in &of.kinds {
             let namespaces: Vec<Option<&str>> = match of.namespaces.as_slice() {
@@ -78,11 +82,12 @@ pub(super) async fn observe_hub(hub: &str, of: &OrphanHub, client: Result<Client
     HubRemotes { hub: hub.to_owned(), remotes: remotes.await.map_err(|cause: Cause| cause.message) }
 }
 
-/// Lists the Konflux cluster. Manifests are read only where a marked remote object has no owner by metadata.
+/// Lists the Konflux cluster. Manifests are read only where a marked remote object has no owner by metadata, or where no placements are known.
 pub(super) async fn observe_konflux(
     client: &Client,
     config: &Orphans,
     hubs: &[HubRemotes],
+    known: Option<Placements>,
 ) -> Result<KonfluxState, Cause> {
     let name = cluster_name(client, &config.environment_config).await?;
     let namespaces: Api<Namespace> = Api::all(client.clone());
@@ -92,7 +97,8 @@ pub(super) async fn observe_konflux(
     if uid.is_empty() {
         return Err(Cause::new(Reason::NotFound, "namespace kube-system has no uid"));
     }
-    let mut konflux = KonfluxState { name, uid, owners: Owners::default() };
+    let mut konflux =
+        KonfluxState { name, uid, owners: Owners::default(), placements: Placements::default() };
     for flavour in FLAVOURS {
         let is_required = config.flavours.contains(&flavour);
         let (composites, objects) = (composite_resource(flavour), object_resource(objects_of(flavour)));
@@ -102,12 +108,20 @@ pub(super) async fn observe_konflux(
         list(client, &objects, ObjectPart::Metadata, is_required, |it| owners.add_object(&it.metadata))
             .await?;
     }
-    if has_unowned(&konflux, hubs) {
+    let (is_known, needs_owners) = (known.is_some(), has_unowned(&konflux, hubs));
+    konflux.placements = known.unwrap_or_default();
+    if needs_owners || !is_known {
         for flavour in FLAVOURS {
             let is_required = config.flavours.contains(&flavour);
             let resource = object_resource(objects_of(flavour));
-            let owners = &mut konflux.owners;
-            let add = |object: PartialObject| add_manifest(owners, &object);
+            let KonfluxState { owners, placements, .. } = &mut konflux;
+            let add = |object: PartialObject| {
+                let Some((kind, namespace, name)) = read_manifest(&object) else { return };
+                owners.add_manifest(&object.metadata, kind, namespace, name);
+                if !is_known {
+                    placements.add_object(&object);
+                }
+            };
             list(client, &resource, ObjectPart::Everything, is_required, add).await?;
         }
     }
@@ -135,12 +149,19 @@ fn has_unowned(konflux: &KonfluxState, hubs: &[HubRemotes]) -> bool {
     })
 }
 
-fn add_manifest(owners: &mut Owners, object: &PartialObject) {
-    let manifest = &object.body["spec"]["forProvider"]["manifest"];
-    let text = |pointer: &str| manifest.pointer(pointer).and_then(|value| value.as_str()).unwrap_or_default();
-    let group = text("/apiVersion").split_once('/').map_or("", |(group, _)| group);
-    if let Some(kind) = RemoteKind::parse(group, text("/kind")) {
-        owners.add_manifest(&object.metadata, kind, text("/metadata/namespace"), text("/metadata/name"));
+/// Complains about a namespace that does not exist: its list is empty, and no orphan would ever be found. An identity without the right to read
+/// it is believed.
+async fn check_namespace(client: &Client, hub: &str, name: &str) -> Result<(), Cause> {
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    match get_metadata_opt(&namespaces, name).await {
+        Ok(Some(_)) => Ok(()),
+        Ok(None) => {
+            let sentence =
+                format!("namespace {name} does not exist there: correct orphans.hubs.{hub}.namespaces");
+            Err(Cause::new(Reason::NotFound, sentence))
+        }
+        Err(error) if is_forbidden(&error) => Ok(()),
+        Err(error) => Err(Cause::from(error).at(&format!("cannot read namespace {name}"))),
     }
 }
 

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     owners::{Owners, RemoteOwner},
+    placements::Placements,
     remote::{RemoteObject, RemoteRef},
 };
-use crate::config::OrphanMode;
+use crate::config::{OrphanHub, OrphanMode};
 
 /// Complete listings in a row in which an orphan had no owner.
 const LISTINGS: u32 = 2;
@@ -32,6 +33,8 @@ pub struct OrphanSettings {
     pub max_unowned_percent: u8,
     /// Uids of orphans that an administrator has confirmed for teardown.
     pub confirmed: BTreeSet<String>,
+    /// Listed kinds and namespaces of each hub.
+    pub hubs: BTreeMap<String, OrphanHub>,
 }
 
 /// The Konflux cluster, as one complete listing found it.
@@ -43,6 +46,8 @@ pub struct KonfluxState {
     pub uid: String,
     /// Composites and Objects.
     pub owners: Owners,
+    /// Where Objects keep their remote objects.
+    pub placements: Placements,
 }
 
 /// A hub, as one listing found it.
@@ -219,6 +224,11 @@ impl OrphanPlan {
                 "no object names this Konflux cluster, {name}, but {misnamed} objects of its composites name another; set \
                  orphans.environmentConfig to that of the function"
             );
+            return self.defer(before, hub, &error);
+        }
+        let unlisted =
+            settings.hubs.get(&hub.hub).and_then(|of| konflux.placements.find_unlisted(&hub.hub, of));
+        if let Some(error) = unlisted {
             return self.defer(before, hub, &error);
         }
         let mut summary = HubSummary { hub: hub.hub.clone(), ..HubSummary::default() };

@@ -64,7 +64,7 @@ pub const GRANTS: &[Grant] = &[
         names: &[],
         verbs: &["create"],
         proxy: true,
-        why: "Each orphan that is ended.",
+        why: "Orphans that are found or ended, and hubs that cannot be listed.",
     },
 ];
 

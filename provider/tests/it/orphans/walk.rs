@@ -7,6 +7,7 @@ use provider_testplatform::{
     config::OrphanMode,
     controllers::orphans::{
         owners::{Owners, RemoteOwner},
+        placements::Placements,
         plan::{HubRemotes, KonfluxState, OrphanSettings, UnownedRecords, plan},
         remote::{RemoteObject, RemoteRef},
     },
@@ -44,7 +45,7 @@ prop_compose! {
         for (remote, composite) in objects {
             owners.add_object(&object(&format!("managed-{}", name(remote)), Some(&name(composite))));
         }
-        KonfluxState { name: if is_other { "other".into() } else { NAME.into() }, uid: UID.into(), owners }
+        KonfluxState { name: if is_other { "other".into() } else { NAME.into() }, uid: UID.into(), owners, placements: Placements::default() }
     }
 }
 
