@@ -56,12 +56,13 @@ fn find_kustomization(files: &BTreeSet<String>, directory: &str) -> Option<Strin
 /// The files and directories of its own repository that a kustomization references, as written.
 fn referenced_paths(kustomization: &Value) -> impl Iterator<Item = &str> {
     // Before kustomize 2.1, `bases` listed the directories of `resources`. It still works.
-    let lists =
-        ["resources", "components", "bases"].into_iter().filter_map(move |key| kustomization.get(key));
-    let entries = lists.filter_map(Value::as_array).flatten().filter_map(Value::as_str);
-    let patches =
-        text::items_at(kustomization, &["patches"]).filter_map(|patch| text::str_at(patch, &["path"]));
-    entries.chain(patches).filter(|name| !is_remote(name))
+    let keys = ["resources", "components", "bases", "configurations", "generators", "transformers"];
+    let entries =
+        keys.into_iter().flat_map(move |key| list_items(kustomization, key)).filter_map(Value::as_str);
+    // Generators and transformers may also be objects in the list itself.
+    let entries = entries.filter(|entry| !entry.contains('\n'));
+    let named = ["patches", "replacements"].into_iter().flat_map(move |key| list_items(kustomization, key));
+    entries.chain(named.filter_map(|entry| text::str_at(entry, &["path"]))).filter(|name| !is_remote(name))
 }
 
 fn list_items<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
@@ -83,7 +84,8 @@ pub fn unread_paths(tree: &Tree) -> BTreeSet<String> {
         for entry in
             ["configMapGenerator", "secretGenerator"].into_iter().flat_map(|key| list_items(&document, key))
         {
-            let sources = ["files", "envs"].into_iter().flat_map(|key| list_items(entry, key));
+            let sources =
+                ["files", "envs"].into_iter().flat_map(|key| list_items(entry, key)).chain(entry.get("env"));
             // An entry may have the form `key=file`.
             let bare = |path: &'_ str| path.split_once('=').map_or(0, |(key, _)| key.len() + 1);
             names.extend(sources.filter_map(Value::as_str).filter_map(|path| path.get(bare(path)..)));

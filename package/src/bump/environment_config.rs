@@ -98,6 +98,16 @@ pub fn missing_config(
     if rendered.is_empty() || find_config(tree, &rendered).is_some() {
         return Ok(None);
     }
+    if let Some(entry) = rendered.possible_additions().next() {
+        let what = format!(
+            "{}; one may be EnvironmentConfig {NAME}, of which kustomize refuses a second",
+            entry.message()
+        );
+        let help = format!(
+            "see the objects with `check --render`; without one, {help} in {path} and name it in resources"
+        );
+        return Err(Problem::new(&entry.file, what, help).at_line(entry.line));
+    }
     if let Some(bytes) = tree.get(&path) {
         let documents = text::parse_documents(&path, bytes)?;
         let is_one = |document: &Value| {

@@ -1,22 +1,28 @@
 //! The objects that kustomize renders from a directory, read from the repository alone.
 //!
-//! The order is that of `kustomize build`: resources, generators, components, transformations. Remote resources are not fetched:
-//! [`Rendered`] lists them, and keeps the patches that may match one of their objects.
+//! The order is that of `kustomize build`: resources, generators, components, transformations, replacements; at the very end variables. Remote
+//! resources are not fetched, and Helm charts are not rendered: [`Rendered`] lists them, and keeps the patches and replacements that may match
+//! one of their objects.
 //!
-//! Images, replicas and selectors of labels are not transformed, because no check reads them.
+//! Images, replicas, selectors of labels and names in references are not transformed, because no check reads them.
 
+mod field_path;
 mod generate;
 mod merge;
 mod object;
 mod output;
 mod patch;
+mod replacement;
 mod selector;
 mod spec;
+mod substitute;
 mod transform;
+mod variable;
 
 pub use object::{Object, ObjectId};
 pub use output::{Ineffective, Rendered, Unresolved, UnresolvedReason};
 use patch::{Patch, PatchOrigin};
+use replacement::ReplacementEntry;
 use spec::{KustomizationSpec, ManifestKind};
 
 use super::pin::is_remote;
@@ -45,6 +51,7 @@ pub fn render_directory(tree: &Tree, directory: &str) -> Result<Rendered, Proble
     let reader = Reader { tree, visited: vec![directory.to_owned()] };
     let mut rendered =
         reader.add_kustomization(directory, &file, Rendered::default(), ManifestKind::Kustomization)?;
+    substitute::resolve_variables(&mut rendered)?;
     rendered.objects.retain(|object| !transform::is_local_config(object));
     Ok(rendered)
 }
@@ -81,7 +88,8 @@ impl Reader<'_> {
         for entry in spec.all_resources() {
             self.add_resource(directory, file, entry, &mut rendered)?;
         }
-        rendered.unresolved.extend(spec.unresolved_fields(file));
+        rendered.unresolved.extend(spec.unresolved_fields(file, bytes));
+        self.add_configurations(directory, file, &spec, &mut rendered)?;
         generate::add_generated(self.tree, directory, file, &spec, &mut rendered)?;
         for entry in &spec.components {
             rendered = self.add_component(directory, file, entry, rendered)?;
@@ -89,7 +97,70 @@ impl Reader<'_> {
         self.patch_all(directory, file, spec.early_patches(), &mut rendered)?;
         transform::rename_objects(&spec, file, bytes, &mut rendered)?;
         self.patch_all(directory, file, spec.late_patches(), &mut rendered)?;
+        let replacements = self.read_replacements(directory, file, &spec, &mut rendered)?;
+        substitute::apply_replacements(&replacements, &spec, &mut rendered)?;
+        substitute::add_variables(&spec, file, bytes, &mut rendered)?;
         Ok(rendered)
+    }
+
+    fn add_configurations(
+        &self,
+        directory: &str,
+        file: &str,
+        spec: &KustomizationSpec,
+        rendered: &mut Rendered,
+    ) -> Result<(), Problem> {
+        for name in &spec.configurations {
+            let at = self.locate_entry(file, name);
+            if let Some((path, bytes)) = self.read_local(directory, name, &at, rendered)? {
+                substitute::add_configuration(bytes, &path, &at, rendered)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The replacements of a kustomization and of the files that it names.
+    fn read_replacements<'f>(
+        &self,
+        directory: &str,
+        file: &'f str,
+        spec: &KustomizationSpec,
+        rendered: &mut Rendered,
+    ) -> Result<Vec<(ReplacementEntry, Position<'f>)>, Problem> {
+        let mut found = Vec::new();
+        for entry in &spec.replacements {
+            let at = self.locate_entry(file, entry.path.as_deref().unwrap_or("replacements:"));
+            let Some(name) = &entry.path else {
+                found.push((entry.clone().read_from(file), at));
+                continue;
+            };
+            if entry.is_inline() {
+                let what = "a replacement with path and other fields, which kustomize refuses";
+                return Err(at.report_problem(what, "remove one of the two"));
+            }
+            let Some((path, bytes)) = self.read_local(directory, name, &at, rendered)? else { continue };
+            for entry in replacement::read_file(&path, bytes)? {
+                found.push((entry, self.locate_entry(file, name)));
+            }
+        }
+        Ok(found)
+    }
+
+    /// A file that a kustomization names. None, and an entry without target, if it does not exist.
+    fn read_local(
+        &self,
+        directory: &str,
+        name: &str,
+        at: &Position,
+        rendered: &mut Rendered,
+    ) -> Result<Option<(String, &[u8])>, Problem> {
+        let path = resolve_local(directory, name, at)?;
+        let Some(bytes) = self.tree.get(&path) else {
+            rendered.add_absent(name, at);
+            return Ok(None);
+        };
+        check_within(directory, &path, name, at)?;
+        Ok(Some((path, bytes)))
     }
 
     fn add_resource(
@@ -101,7 +172,7 @@ impl Reader<'_> {
     ) -> Result<(), Problem> {
         let at = self.locate_entry(file, entry);
         if is_remote(entry) {
-            rendered.add_unresolved(&at, UnresolvedReason::Remote);
+            rendered.add_unresolved(&at, entry, UnresolvedReason::Remote, None);
             return Ok(());
         }
         let path = resolve_local(directory, entry, &at)?;
@@ -130,7 +201,7 @@ impl Reader<'_> {
     ) -> Result<Rendered, Problem> {
         let at = self.locate_entry(file, entry);
         if is_remote(entry) {
-            rendered.add_unresolved(&at, UnresolvedReason::Remote);
+            rendered.add_unresolved(&at, entry, UnresolvedReason::Remote, None);
             return Ok(rendered);
         }
         let path = resolve_local(directory, entry, &at)?;
@@ -172,12 +243,9 @@ impl Reader<'_> {
             let text = match entry.source(&at)? {
                 spec::PatchSource::Inline(text) => (file.to_owned(), text.as_bytes().to_vec()),
                 spec::PatchSource::File(name) => {
-                    let path = resolve_local(directory, name, &at)?;
-                    let Some(bytes) = self.tree.get(&path) else {
-                        rendered.add_absent(name, &at);
+                    let Some((path, bytes)) = self.read_local(directory, name, &at, rendered)? else {
                         continue;
                     };
-                    check_within(directory, &path, name, &at)?;
                     (path, bytes.to_vec())
                 }
             };

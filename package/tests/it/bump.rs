@@ -10,6 +10,8 @@ mod plan;
 mod properties;
 mod pull_requests;
 mod range;
+mod real_kustomize;
+mod replacements;
 mod rings;
 mod schema;
 mod support;

@@ -26,9 +26,13 @@ pub fn check_environment_configs(tree: &Tree, read: &[CheckedOverlay], findings:
             found.file.strip_prefix(&overlay.overlay.directory).is_some_and(|rest| rest.starts_with('/'));
         let mut report = |problem: String, remedy: &str| {
             let message = if own { problem } else { format!("{problem} ({}); {remedy}", found.file) };
-            // Replacements and transformers may still set it.
-            let finding = if rendered.may_change() {
-                Finding::warning("B07", format!("{message}; `--render` shows the result"))
+            // Something that is not read offline may still set it.
+            let finding = if let Some(change) = rendered.possible_changes().next() {
+                let (why, file, line) = (change.message(), &change.file, change.line);
+                Finding::warning(
+                    "B07",
+                    format!("{message}, unless {file}:{line} sets it: {why}; see `check --render`"),
+                )
             } else {
                 Finding::error("B07", message)
             };
@@ -98,7 +102,7 @@ fn cluster_group(overlay: &Overlay, context: &CheckContext) -> Option<String> {
     }
 }
 
-/// B09: kustomize accepts every overlay, and its patches have an effect. Only B10 knows remote resources.
+/// B09: kustomize accepts every overlay, its patches have an effect, and nothing but remote resources is left to B10.
 pub fn check_rendering(read: &[CheckedOverlay], findings: &mut Vec<Finding>) {
     let mut add = |finding: Finding| {
         let is_new = findings.iter().all(|other| {
@@ -121,6 +125,10 @@ pub fn check_rendering(read: &[CheckedOverlay], findings: &mut Vec<Finding>) {
             Err(problem) => add(refused(problem)),
             Ok(rendered) => {
                 rendered.absent.iter().map(refused).for_each(&mut add);
+                for entry in rendered.unresolved.iter().filter(|entry| entry.needs_kustomize()) {
+                    let message = format!("{}: see `check --render`", entry.message());
+                    add(Finding::warning("B09", message).in_file(&entry.file).at_line(Some(entry.line)));
+                }
                 for patch in &rendered.ineffective {
                     let message =
                         format!("no object matches the target ({}): the patch has no effect", patch.target);

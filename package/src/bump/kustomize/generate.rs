@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::object::{self, Object};
-use super::spec::{GeneratorEntry, KustomizationSpec};
+use super::spec::{GeneratorEntry, GeneratorOptions, KustomizationSpec};
 use super::{Position, Rendered};
 use crate::bump::tree::resolve_path;
 use crate::bump::{Problem, Tree, text};
@@ -23,40 +23,56 @@ pub fn add_generated(
     for (kind, entry) in maps.chain(secrets) {
         let bytes = tree.get(file).unwrap_or_default();
         let line = text::find_line(bytes, &format!("name: {}", entry.name)).unwrap_or(1);
-        add_object(kind, entry, generator_data(tree, directory, entry), &Position { file, line }, rendered)?;
+        let mut object = generated_object(kind, entry, &spec.generator_options, file);
+        object.value["data"] = Value::Object(generator_data(tree, directory, entry));
+        add_object(entry, object, &Position { file, line }, rendered)?;
     }
     Ok(())
 }
 
-fn add_object(
-    kind: &str,
-    entry: &GeneratorEntry,
-    data: Map<String, Value>,
-    at: &Position,
-    rendered: &mut Rendered,
-) -> Result<(), Problem> {
+/// The object of an entry without its data. Its own options come before those of all entries.
+fn generated_object(kind: &str, entry: &GeneratorEntry, options: &GeneratorOptions, file: &str) -> Object {
     let mut value = json!({ "apiVersion": "v1", "kind": kind, "metadata": { "name": entry.name } });
     if let Some(namespace) = &entry.namespace {
         value["metadata"]["namespace"] = json!(namespace);
     }
-    value["data"] = Value::Object(data.clone());
-    let object = Object::new(at.file, value);
+    for (map, all, own) in [
+        ("labels", &options.labels, &entry.options.labels),
+        ("annotations", &options.annotations, &entry.options.annotations),
+    ] {
+        for (key, text) in all.iter().chain(own) {
+            value["metadata"][map][key] = text.clone();
+        }
+    }
+    if options.immutable || entry.options.immutable {
+        value["immutable"] = json!(true);
+    }
+    let is_plain = options.disable_name_suffix_hash || entry.options.disable_name_suffix_hash;
+    let mut object = Object::new(file, value);
+    object.has_hash = !is_plain;
+    object
+}
+
+fn add_object(
+    entry: &GeneratorEntry,
+    object: Object,
+    at: &Position,
+    rendered: &mut Rendered,
+) -> Result<(), Problem> {
     let id = object.id();
     let has_more = rendered.may_have_more();
     let existing = rendered.objects.iter_mut().find(|other| other.all_ids().any(|other| other == id));
     match (entry.behavior.as_deref().unwrap_or_default(), existing) {
         ("create" | "", None) => rendered.add_object(object, at),
         ("replace", Some(existing)) => {
-            existing.value["data"] = Value::Object(data);
+            existing.value["data"] = object.value["data"].clone();
+            merge_metadata(existing, &object);
             existing.patched_by.push(at.file.to_owned());
             Ok(())
         }
         ("merge", Some(existing)) => {
-            if let Some(fields) =
-                object::child_mapping(&mut existing.value, "data").and_then(Value::as_object_mut)
-            {
-                fields.extend(data);
-            }
+            merge_mapping(&mut existing.value, "data", object.value.get("data"));
+            merge_metadata(existing, &object);
             existing.patched_by.push(at.file.to_owned());
             Ok(())
         }
@@ -73,6 +89,23 @@ fn add_object(
             let what = format!("behavior {} is unknown", text::quote_excerpt(other));
             Err(at.report_problem(what, "set behavior to create, merge or replace"))
         }
+    }
+}
+
+/// Adds the labels and annotations of a generated object to those of an existing one.
+fn merge_metadata(existing: &mut Object, object: &Object) {
+    existing.has_hash |= object.has_hash;
+    for map in ["labels", "annotations"] {
+        if let Some(metadata) = existing.value.get_mut("metadata") {
+            merge_mapping(metadata, map, text::at(&object.value, &["metadata", map]));
+        }
+    }
+}
+
+fn merge_mapping(value: &mut Value, key: &str, more: Option<&Value>) {
+    let Some(more) = more.and_then(Value::as_object) else { return };
+    if let Some(fields) = object::child_mapping(value, key).and_then(Value::as_object_mut) {
+        fields.extend(more.clone());
     }
 }
 

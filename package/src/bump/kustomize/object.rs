@@ -90,6 +90,10 @@ pub struct Object {
     pub file: String,
     /// Files of the patches that changed it, in their order; the kustomization of an inline patch.
     pub patched_by: Vec<String>,
+    /// Names of the variables that take their values from it.
+    pub variables: Vec<String>,
+    /// Whether kustomize appends a hash to its name at the end.
+    pub has_hash: bool,
     /// Identities from before it was renamed or moved. Patches may use any of them.
     earlier: Vec<ObjectId>,
 }
@@ -97,7 +101,14 @@ pub struct Object {
 impl Object {
     /// An object of a file.
     pub fn new(file: impl Into<String>, value: Value) -> Self {
-        Self { value, file: file.into(), patched_by: Vec::new(), earlier: Vec::new() }
+        Self {
+            value,
+            file: file.into(),
+            patched_by: Vec::new(),
+            variables: Vec::new(),
+            has_hash: false,
+            earlier: Vec::new(),
+        }
     }
 
     /// Its current identity.

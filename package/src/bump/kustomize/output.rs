@@ -1,10 +1,13 @@
 //! The objects that a directory renders, and the entries unknown offline.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
-use super::patch::{self, PendingPatch};
+use super::patch::{self, PendingChange};
+use super::substitute::VariableSet;
 use super::{Object, Position, absent_problem};
-use crate::bump::Problem;
+use crate::bump::{Problem, text};
 
 /// The objects of a directory, and the limits of offline rendering.
 #[derive(Clone, Debug, Default)]
@@ -17,8 +20,12 @@ pub struct Rendered {
     pub absent: Vec<Problem>,
     /// Patches whose target matches no object, and no remote object either. kustomize ignores them.
     pub ineffective: Vec<Ineffective>,
-    /// Patches that may match an object of a remote resource.
-    pub(super) pending: Vec<PendingPatch>,
+    /// Patches and replacements that may match an object of a remote resource, each with its file.
+    pub(super) pending: Vec<(PendingChange, String)>,
+    /// Variables, until they are replaced at the end.
+    pub(super) variables: VariableSet,
+    /// Fields that kustomize changes, and this reader does not.
+    pub(super) unread_fields: BTreeSet<&'static str>,
 }
 
 /// An entry that needs more than the repository.
@@ -26,8 +33,37 @@ pub struct Rendered {
 pub struct Unresolved {
     /// The kustomization.
     pub file: String,
+    /// The line of the entry.
+    pub line: usize,
+    /// The entry or the field.
+    pub entry: String,
     /// The reason.
     pub reason: UnresolvedReason,
+    /// Details of the reason.
+    pub detail: Option<String>,
+}
+
+impl Unresolved {
+    /// Whether only kustomize itself knows the result, also where every file is here.
+    pub fn needs_kustomize(&self) -> bool {
+        matches!(self.reason, UnresolvedReason::Generator | UnresolvedReason::Transformer)
+    }
+
+    /// A sentence about it.
+    pub fn message(&self) -> String {
+        let entry = text::quote_excerpt(&self.entry);
+        let detail = self.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
+        match self.reason {
+            UnresolvedReason::Remote => format!("{entry} is remote, and is not read offline{detail}"),
+            UnresolvedReason::Generator => {
+                format!("{entry} may add objects that only kustomize itself makes{detail}")
+            }
+            UnresolvedReason::Transformer => {
+                format!("{entry} may change objects as only kustomize itself knows{detail}")
+            }
+            UnresolvedReason::Absent => absent_problem(&entry),
+        }
+    }
 }
 
 /// Reason for which an entry needs kustomize itself.
@@ -68,12 +104,14 @@ impl Rendered {
         })
     }
 
-    /// Whether unread transformers may change objects.
-    pub fn may_change(&self) -> bool {
-        self.unresolved.iter().any(|entry| match entry.reason {
-            UnresolvedReason::Transformer => true,
-            UnresolvedReason::Remote | UnresolvedReason::Generator | UnresolvedReason::Absent => false,
-        })
+    /// Entries that may change objects.
+    pub fn possible_changes(&self) -> impl Iterator<Item = &Unresolved> {
+        self.unresolved.iter().filter(|entry| entry.reason == UnresolvedReason::Transformer)
+    }
+
+    /// Entries that may add objects, apart from remote resources.
+    pub fn possible_additions(&self) -> impl Iterator<Item = &Unresolved> {
+        self.unresolved.iter().filter(|entry| entry.reason == UnresolvedReason::Generator)
     }
 
     /// The first object of a kind and a name.
@@ -95,18 +133,31 @@ impl Rendered {
         self.absent.extend(other.absent);
         self.ineffective.extend(other.ineffective);
         self.pending.extend(other.pending);
-        Ok(())
+        self.unread_fields.extend(other.unread_fields);
+        self.variables.append_set(other.variables, at)
     }
 
     /// Adds an entry that only kustomize itself resolves.
-    pub(super) fn add_unresolved(&mut self, at: &Position, reason: UnresolvedReason) {
-        self.unresolved.push(Unresolved { file: at.file.to_owned(), reason });
+    pub(super) fn add_unresolved(
+        &mut self,
+        at: &Position,
+        entry: &str,
+        reason: UnresolvedReason,
+        detail: Option<String>,
+    ) {
+        let (file, entry) = (at.file.to_owned(), entry.to_owned());
+        self.unresolved.push(Unresolved { file, line: at.line, entry, reason, detail });
+    }
+
+    /// Adds a change that may concern an object of a remote resource.
+    pub(super) fn add_pending(&mut self, change: PendingChange, file: &str) {
+        self.pending.push((change, file.to_owned()));
     }
 
     /// Adds an entry without a target.
     pub(super) fn add_absent(&mut self, entry: &str, at: &Position) {
         self.absent.push(at.report_problem(absent_problem(entry), "add it, or remove the entry"));
-        self.add_unresolved(at, UnresolvedReason::Absent);
+        self.add_unresolved(at, entry, UnresolvedReason::Absent, None);
     }
 
     pub(super) fn add_object(&mut self, object: Object, at: &Position) -> Result<(), Problem> {

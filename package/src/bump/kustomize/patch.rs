@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::merge;
 use super::object::{self, Object, ObjectId};
+use super::replacement::PreparedTarget;
 use super::selector::Selector;
 use super::spec::PatchEntry;
 use super::{Ineffective, Position, Rendered};
@@ -19,12 +20,13 @@ pub enum Patch {
     Operations(json_patch::Patch),
 }
 
-/// A patch that no object of the repository matches.
+/// A change that may concern an object of a remote resource.
 #[derive(Clone, Debug)]
-pub struct PendingPatch {
-    patch: Patch,
-    selector: Option<Selector>,
-    file: String,
+pub enum PendingChange {
+    /// A patch that no object of the repository matches, and its target.
+    Patch(Patch, Option<Selector>),
+    /// A target of a replacement.
+    Replacement(Box<PreparedTarget>),
 }
 
 const OPERATIONS: [&str; 6] = ["add", "remove", "replace", "move", "copy", "test"];
@@ -118,7 +120,7 @@ pub fn apply_patch(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Render
     if selected.is_empty() {
         if rendered.may_have_more() {
             let patch = patch.clone();
-            rendered.pending.push(PendingPatch { patch, selector: Some(selector), file: file.to_owned() });
+            rendered.add_pending(PendingChange::Patch(patch, Some(selector)), file);
         } else {
             let (file, line) = (at.file.to_owned(), Some(at.line));
             rendered.ineffective.push(Ineffective { file, line, target: target.summary() });
@@ -158,7 +160,7 @@ fn merge_each(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Rendered) -
                 return Err(at.report_problem(what, "set target with the fields that tell them apart"));
             }
             (None, _) if rendered.may_have_more() => {
-                rendered.pending.push(PendingPatch { patch: one, selector: None, file: file.to_owned() });
+                rendered.add_pending(PendingChange::Patch(one, None), file);
             }
             (None, _) => {
                 let what = format!("no object matches the patch of {id}, which kustomize refuses");
@@ -244,27 +246,50 @@ fn restore_field(merged: &mut Value, before: &Value, path: &[&str]) {
     };
 }
 
-/// A remote object as described by the patches for its kind; none without such a patch.
-pub fn describe_remote(pending: &[PendingPatch], assumed: &Value) -> Option<Object> {
+/// A remote object as described by the patches and replacements for its kind; none without such a change.
+pub fn describe_remote(pending: &[(PendingChange, String)], assumed: &Value) -> Option<Object> {
     let mut found = None;
-    for PendingPatch { patch, selector, file } in pending {
+    for (change, file) in pending {
         let object = found.clone().unwrap_or_else(|| Object::new(file, assumed.clone()));
-        let is_for = match (selector, patch) {
-            (Some(selector), _) => selector.names_kind() && selector.matches_object(&object),
-            (None, Patch::Merge(objects)) => objects.iter().any(|value| ObjectId::of(value) == object.id()),
-            (None, Patch::Operations(_)) => false,
-        };
-        if !is_for {
+        if !change.is_for(&object) {
             continue;
         }
         let mut object = object;
-        let source = PatchOrigin { entry: None, file, at: &Position { file, line: 1 } };
-        // An operation on a field of the remote object fails here. The other patches still apply.
-        match apply_to(patch, source, &mut object) {
-            Ok(true) => found = Some(object),
-            Ok(false) => return None,
-            Err(_) => found = found.or(Some(object)),
+        // A change of a field of the remote object fails here. The other changes still apply.
+        match change.apply_to(&mut object, file) {
+            Some(true) => found = Some(object),
+            Some(false) => return None,
+            None => found = found.or(Some(object)),
         }
     }
     found
+}
+
+impl PendingChange {
+    /// Whether it names the kind of an object, and selects the object.
+    fn is_for(&self, object: &Object) -> bool {
+        match self {
+            Self::Patch(_, Some(selector)) => selector.names_kind() && selector.matches_object(object),
+            Self::Patch(Patch::Merge(objects), None) => {
+                objects.iter().any(|value| ObjectId::of(value) == object.id())
+            }
+            Self::Patch(Patch::Operations(_), None) => false,
+            Self::Replacement(target) => target.names_kind() && target.selects(object),
+        }
+    }
+
+    /// Whether the object exists after it; none if it fails.
+    fn apply_to(&self, object: &mut Object, file: &str) -> Option<bool> {
+        match self {
+            Self::Patch(patch, _) => {
+                let source = PatchOrigin { entry: None, file, at: &Position { file, line: 1 } };
+                apply_to(patch, source, object).ok()
+            }
+            Self::Replacement(target) => {
+                let written = target.write_fields(&mut object.value);
+                object.patched_by.push(file.to_owned());
+                written.ok().map(|()| true)
+            }
+        }
+    }
 }

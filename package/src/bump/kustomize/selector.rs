@@ -79,8 +79,39 @@ impl Selector {
             && fits_pattern(self.kind.as_ref(), &now.kind)
             && ids.iter().any(|id| fits_pattern(self.name.as_ref(), &id.name))
             && ids.iter().any(namespace)
-            && self.labels.iter().all(|requirement| requirement.is_met_by(object, "labels"))
+            && self.meets_requirements(object)
+    }
+
+    /// Whether one current or earlier identity fits as a whole, as replacements need it. An object without a namespace has an empty one.
+    pub fn selects_identity(&self, object: &Object) -> bool {
+        let own = text::str_at(&object.value, &["metadata", "namespace"]).unwrap_or_default();
+        let fits = |id: &ObjectId| {
+            let is_unset = id.namespace.as_deref() == Some("default") && own.is_empty();
+            let namespace = if is_unset { own } else { id.namespace.as_deref().unwrap_or_default() };
+            fits_pattern(self.group.as_ref(), &id.group)
+                && fits_pattern(self.version.as_ref(), &id.version)
+                && fits_pattern(self.kind.as_ref(), &id.kind)
+                && fits_pattern(self.name.as_ref(), &id.name)
+                && fits_pattern(self.namespace.as_ref(), namespace)
+        };
+        object.all_ids().any(|id| fits(&id))
+    }
+
+    /// Whether an object has the labels and annotations.
+    pub fn meets_requirements(&self, object: &Object) -> bool {
+        self.labels.iter().all(|requirement| requirement.is_met_by(object, "labels"))
             && self.annotations.iter().all(|requirement| requirement.is_met_by(object, "annotations"))
+    }
+
+    /// Whether it requires labels or annotations.
+    pub fn has_requirements(&self) -> bool {
+        !(self.labels.is_empty() && self.annotations.is_empty())
+    }
+
+    /// Whether it selects by group, version, kind, name or namespace.
+    pub fn has_identity(&self) -> bool {
+        let fields = [&self.group, &self.version, &self.kind, &self.name, &self.namespace];
+        fields.into_iter().any(Option::is_some)
     }
 
     /// Whether it selects by kind at all.

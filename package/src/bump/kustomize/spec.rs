@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::replacement::ReplacementEntry;
 use super::selector::TargetSpec;
+use super::variable::Variable;
 use super::{Position, Unresolved, UnresolvedReason};
 use crate::bump::{Problem, text};
 
@@ -71,9 +73,12 @@ pub struct KustomizationSpec {
     helm_chart_inflation_generator: Vec<Value>,
     generators: Vec<String>,
     transformers: Vec<String>,
-    replacements: Vec<Value>,
-    vars: Vec<Value>,
-    configurations: Vec<String>,
+    /// Values that are copied from one object to fields of others.
+    pub replacements: Vec<ReplacementEntry>,
+    /// Variables.
+    pub vars: Vec<Variable>,
+    /// Files with the fields of variables.
+    pub configurations: Vec<String>,
     metadata: Option<Value>,
     openapi: Option<Value>,
     images: Option<Value>,
@@ -82,7 +87,8 @@ pub struct KustomizationSpec {
     sort_options: Option<Value>,
     crds: Option<Value>,
     helm_globals: Option<Value>,
-    generator_options: Option<Value>,
+    /// Options of all generated objects.
+    pub generator_options: GeneratorOptions,
     validators: Option<Value>,
     build_metadata: Option<Value>,
 }
@@ -113,6 +119,22 @@ pub struct GeneratorEntry {
     pub env: Option<String>,
     /// Keys and values.
     pub literals: Vec<String>,
+    /// Options of this object.
+    pub options: GeneratorOptions,
+}
+
+/// Options of generated objects.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct GeneratorOptions {
+    /// Labels of the object.
+    pub labels: BTreeMap<String, Value>,
+    /// Annotations of the object.
+    pub annotations: BTreeMap<String, Value>,
+    /// Whether its name gets no hash.
+    pub disable_name_suffix_hash: bool,
+    /// Whether nobody may change it.
+    pub immutable: bool,
 }
 
 /// An element of `patches`.
@@ -238,21 +260,28 @@ impl KustomizationSpec {
         self.patches_json6902.iter()
     }
 
+    /// Fields that kustomize changes, and this reader does not.
+    pub fn unread_fields(&self) -> impl Iterator<Item = &'static str> {
+        let images = self.images.as_ref().or(self.image_tags.as_ref()).map(|_| "image");
+        images.into_iter().chain(self.replicas.as_ref().map(|_| "replicas"))
+    }
+
     /// Fields that only kustomize itself resolves.
-    pub fn unresolved_fields<'a>(&'a self, file: &'a str) -> impl Iterator<Item = Unresolved> + 'a {
-        let adds = [
-            !self.helm_charts.is_empty(),
-            !self.helm_chart_inflation_generator.is_empty(),
-            !self.generators.is_empty(),
+    pub fn unresolved_fields<'a>(
+        &'a self,
+        file: &'a str,
+        bytes: &'a [u8],
+    ) -> impl Iterator<Item = Unresolved> + 'a {
+        use UnresolvedReason::{Generator, Transformer};
+        let fields = [
+            ("helmCharts", !self.helm_charts.is_empty(), Generator),
+            ("helmChartInflationGenerator", !self.helm_chart_inflation_generator.is_empty(), Generator),
+            ("generators", !self.generators.is_empty(), Generator),
+            ("transformers", !self.transformers.is_empty(), Transformer),
         ];
-        let changes = [
-            !self.replacements.is_empty(),
-            !self.transformers.is_empty(),
-            !self.vars.is_empty(),
-            !self.configurations.is_empty(),
-        ];
-        let reasons = adds.map(|is_set| (is_set, UnresolvedReason::Generator)).into_iter();
-        let reasons = reasons.chain(changes.map(|is_set| (is_set, UnresolvedReason::Transformer)));
-        reasons.filter(|(is_set, _)| *is_set).map(|(_, reason)| Unresolved { file: file.to_owned(), reason })
+        fields.into_iter().filter(|(_, is_set, _)| *is_set).map(|(field, _, reason)| {
+            let line = text::find_line(bytes, &format!("{field}:")).unwrap_or(1);
+            Unresolved { file: file.to_owned(), line, entry: field.to_owned(), reason, detail: None }
+        })
     }
 }

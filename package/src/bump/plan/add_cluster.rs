@@ -114,7 +114,9 @@ fn copy_model<'a>(
         let Ok((model, made)) = rendered else { continue };
         let name = environment_config::find_config(&copy, &made).map(|found| found.cluster_name);
         let is_named = name.is_none_or(|name| name.as_deref() == Some(cluster));
-        if is_named && common_objects(&model) == common_objects(&made) {
+        // Nobody knows here which objects kustomize makes of the copy.
+        let is_known = made.possible_changes().chain(made.possible_additions()).next().is_none();
+        if is_named && is_known && common_objects(&model) == common_objects(&made) {
             *work = copy;
             return Some(());
         }

@@ -35,6 +35,7 @@ enum Shape {
     Merge,
     Component,
     Older,
+    Replacement,
 }
 
 fn operations(cluster: &str) -> String {
@@ -79,6 +80,10 @@ fn overlay(tree: &mut Tree, ring: &str, cluster: &str, shape: Shape) {
             tree.insert(path(&format!("{directory}/cluster-name-patch.yaml")), merge);
             "patchesStrategicMerge:\n  - cluster-name-patch.yaml\n".to_owned()
         }
+        Shape::Replacement => format!(
+            "configMapGenerator:\n  - name: cluster\n    literals: [name={cluster}]\n    options: {{ annotations: {{ config.kubernetes.io/local-config: 'true' }} }}\n\
+             replacements:\n  - source: {{ kind: ConfigMap, name: cluster, fieldPath: data.name }}\n    targets:\n      - select: {{ kind: EnvironmentConfig, name: envcfg }}\n        fieldPaths: [data.clusterName]\n"
+        ),
     };
     tree.insert(path(&format!("{directory}/kustomization.yaml")), format!("{head}{rest}"));
 }
@@ -133,6 +138,14 @@ fn errors(tree: &Tree) -> Vec<String> {
         .collect()
 }
 
+fn context() -> CheckContext {
+    CheckContext::new(
+        bump::COMPONENT,
+        bump::UPSTREAM_SOURCE.parse().unwrap(),
+        Rings::default_rings().unwrap(),
+    )
+}
+
 fn production(ring: &str) -> Request {
     request(NEW, &[Environment::Production], &[ring], &[])
 }
@@ -153,7 +166,8 @@ fn cluster_name(tree: &Tree, directory: &str) -> String {
 
 #[rstest]
 fn ring_moves_in_its_base(
-    #[values(Shape::File, Shape::Inline, Shape::Merge, Shape::Component, Shape::Older)] shape: Shape,
+    #[values(Shape::File, Shape::Inline, Shape::Merge, Shape::Component, Shape::Older, Shape::Replacement)]
+    shape: Shape,
 ) {
     let tree = repository(shape);
     assert_eq!(errors(&tree), [] as [&str; 0]);
@@ -312,7 +326,7 @@ fn pin_in_part_of_a_ring_moves_with_the_ring() {
 
 #[rstest]
 fn a_new_cluster_is_written_as_its_siblings_in_the_ring(
-    #[values(Shape::File, Shape::Inline, Shape::Merge, Shape::Older)] shape: Shape,
+    #[values(Shape::File, Shape::Inline, Shape::Merge, Shape::Older, Shape::Replacement)] shape: Shape,
 ) {
     let tree = repository(shape);
     let mut request = production("2");
@@ -408,4 +422,50 @@ fn a_checkout_is_read_along_its_kustomizations() {
     let checkout = Checkout::of(&tree);
     let ran = checkout.bump(&["check"]);
     assert!(ran.code == 0 && !ran.out.contains("B09"), "{}{}", ran.out, ran.err);
+}
+
+/// A chart may render whatever, also an EnvironmentConfig, of which kustomize refuses a second.
+#[test]
+fn an_overlay_with_a_helm_chart_gets_no_environment_config() {
+    let mut tree = repository(Shape::Inline);
+    let base = "rings/ring-3/base/kustomization.yaml";
+    let charts = "helmCharts:\n  - name: crossplane\n    repo: https://charts.example.org\n";
+    let without = text(&tree, base).replace("  - environment-config.yaml\n", "") + charts;
+    tree.insert(path(base), without);
+    tree.insert(path("rings/ring-3/stone-prd-rh01/kustomization.yaml"), "resources:\n  - ../base\n");
+    let said = problem(&tree, &production("3"));
+    let expected = format!(
+        "{}:6: helmCharts may add objects that only kustomize itself makes; one may be EnvironmentConfig envcfg, of which kustomize \
+         refuses a second; see the objects with `check --render`; without one, make it an EnvironmentConfig envcfg with \
+         data.clusterName stone-prd-rh01 in {}/environment-config.yaml and name it in resources",
+        path(base),
+        path("rings/ring-3/stone-prd-rh01")
+    );
+    assert_eq!(said, expected);
+    let context = context();
+    let found: Vec<String> = bump::run_checks(&tree, &context).iter().map(ToString::to_string).collect();
+    let warning = format!(
+        "warning[B09]: {}:6: helmCharts may add objects that only kustomize itself makes: see `check --render`",
+        path(base)
+    );
+    assert_eq!(found.iter().filter(|finding| **finding == warning).count(), 1, "{found:#?}");
+    // An EnvironmentConfig that is there needs no second.
+    let with = text(&tree, base).replace("helmCharts", "  - environment-config.yaml\nhelmCharts");
+    tree.insert(path(base), with);
+    assert_eq!(plan(&tree, &production("3")).unwrap().edits.len(), 1);
+}
+
+#[test]
+fn a_name_that_a_transformer_may_set_is_a_warning_with_the_reason() {
+    let mut tree = repository(Shape::File);
+    let name = "rings/ring-2/kflux-ocp-p01/kustomization.yaml";
+    tree.insert(path(name), "resources:\n- ../base\ntransformers:\n- transformer.yaml\n");
+    assert_eq!(errors(&tree), [] as [&str; 0]);
+    let found = bump::run_checks(&tree, &context());
+    let found = found.iter().find(|finding| finding.id == "B07").unwrap().to_string();
+    let place = path(name);
+    let expected = format!(
+        "unless {place}:3 sets it: transformers may change objects as only kustomize itself knows; see `check --render`"
+    );
+    assert!(found.contains(&expected), "{found}");
 }
