@@ -95,9 +95,8 @@ impl Search {
             let report = OrphanReport::parse(map["data"][KEY].as_str().unwrap_or_default());
             report.and_then(|report| report.hubs.first()?.error.clone())
         };
-        let is_one = |map: &Value| {
-            error(map).is_some_and(|error| reasons.iter().any(|reason| error.contains(reason)))
-        };
+        let is_one =
+            |map: &Value| error(map).is_some_and(|error| reasons.iter().any(|reason| error.contains(reason)));
         let map = konflux.until_is(&at(MAP, NAME, CONFIG_MAP), SOON, "not listed", is_one).await?;
         let page = self.metrics.encode()?;
         let failed = "provider_action_errors_total{action=\"list_hub\",reason=\"incomplete\"}";

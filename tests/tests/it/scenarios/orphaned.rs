@@ -28,7 +28,8 @@ pub async fn cluster_whose_claim_a_restore_lost(tenant: &Tenant<'_>) -> anyhow::
     wrong_namespaces(tenant, remote.namespace()).await.context("with wrong namespaces")?;
 
     let search = Search::start(&tenant.engine.konflux, OrphanMode::Teardown, |_| ()).await?;
-    let is_recorded = |object: &Value| object["metadata"]["annotations"][ours::KONFLUX_CLUSTER_UID].is_string();
+    let is_recorded =
+        |object: &Value| object["metadata"]["annotations"][ours::KONFLUX_CLUSTER_UID].is_string();
     hub.until_is(&remote, SOON, "recorded as owned", is_recorded).await?;
     lose(tenant).await?;
     let is_told = |object: &Value| object["spec"]["tearDownCluster"] == true;
