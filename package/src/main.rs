@@ -34,7 +34,7 @@ enum Command {
     HubKubeconfig(hub::command::HubKubeconfigArgs),
 }
 
-/// What is made of other things than the types.
+/// Files that are generated from other sources than the types.
 #[derive(Subcommand)]
 enum GenerateTarget {
     Offers(offers::command::OffersArgs),

@@ -103,7 +103,7 @@ struct CheckoutArgs {
     /// Ask the registries for the images and packages that are pinned by digest. Signatures are not verified.
     #[arg(long)]
     online: bool,
-    /// What those have to run on, with --online.
+    /// Platforms that the images must support, with --online.
     #[arg(long, value_name = "OS/ARCHITECTURE", value_delimiter = ',', default_value = "linux/amd64")]
     platform: Vec<String>,
     #[command(flatten)]

@@ -123,7 +123,7 @@ pub fn compare_definitions(old: &Value, new: &Value) -> Vec<SchemaChange> {
 
 /// Differences that affect a claim between an XRD and the CRD of the remote object: fields that the XRD lacks or refuses.
 ///
-/// Of a CRD with the version in which clusters are requested, that version is compared, else the stored one.
+/// Compares the version in which clusters are requested if the CRD has it, else the stored one.
 pub fn compare_request(crd: &Value, xrd: &Value) -> Vec<SchemaChange> {
     let is = |version: &Value, flag: &str| version.get(flag).and_then(Value::as_bool).unwrap_or(false);
     let schema = |version: &Value| at(version, &["schema", "openAPIV3Schema", "properties", "spec"]).cloned();

@@ -55,7 +55,7 @@ enum CheckCommand {
     Hub {
         #[command(flatten)]
         access: Access,
-        /// What the hub is for [default: whatever it serves, but for byoc, byoc-template and space, which nothing tells of]. May be given several
+        /// Uses of the hub [default: all that it serves, except byoc, byoc-template and space, which cannot be detected]. May be given several
         /// times.
         #[arg(long, value_name = "BACKEND", value_parser = Backend::parse)]
         backend: Vec<Backend>,

@@ -34,7 +34,7 @@ const SLACK: SignedDuration = SignedDuration::from_mins(1);
 pub struct HubKubeconfigArgs {
     #[command(flatten)]
     access: Access,
-    /// Whose kubeconfig it is to be.
+    /// Konflux cluster that the kubeconfig is for.
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = "ephemeral-cluster/konflux", value_parser = parse_account)]
     service_account: (String, String),
     /// How long the token is to be good, at least 10m. The hub may make it shorter.

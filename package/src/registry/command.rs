@@ -11,7 +11,7 @@ use crate::oci::{Artifact, layout};
 ///
 /// Credentials are those of `docker login` and `podman login`: `REGISTRY_AUTH_FILE`, `DOCKER_CONFIG`/config.json or
 /// ~/.docker/config.json, `XDG_RUNTIME_DIR`/containers/auth.json, ~/.config/containers/auth.json. `HTTPS_PROXY`,
-/// `ALL_PROXY` and `NO_PROXY` are heeded. What the registry has already is not sent again.
+/// `ALL_PROXY` and `NO_PROXY` are honoured. Content that the registry already has is not sent again.
 #[derive(clap::Args, Clone, Debug)]
 pub struct PushArgs {
     /// What `cargo xpkg build` made: the folder of one package, or an archive (.xpkg).

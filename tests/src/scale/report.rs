@@ -88,7 +88,7 @@ fn names(reports: &[Report]) -> BTreeSet<String> {
 fn text(reports: &[Report], arguments: &Arguments) -> anyhow::Result<String> {
     let mut text = String::new();
     let counts: Vec<String> = reports.iter().map(|report| report.claims.to_string()).collect();
-    writeln!(text, "# What many claims cost\n")?;
+    writeln!(text, "# Cost of many claims\n")?;
     writeln!(
         text,
         "`cargo run --release -p testplatform-tests --bin scale -- --claims {} --rate {} --burst {} --rest {} --ttl {}` on {}, on which both \

@@ -142,7 +142,7 @@ fn replace_below(
     }
 }
 
-/// Of a list or a mapping kustomize replaces in the direct elements.
+/// In a list or a mapping, kustomize replaces variables in the direct elements.
 fn replace_in_field(value: &mut Value, values: &BTreeMap<String, Value>) -> Result<(), PathError> {
     match value {
         Value::String(text) => *value = expand_text(text, values),

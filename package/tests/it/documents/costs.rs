@@ -32,7 +32,7 @@ fn allocations_are_those_of_the_budgets() {
         line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
     };
     let page = read(PAGE);
-    let section = sections(&page).into_iter().find(|section| section.title == "What a pass costs").unwrap();
+    let section = sections(&page).into_iter().find(|section| section.title == "Cost of a pass").unwrap();
     let told = section.text.split("A budget that is exceeded").next().unwrap();
     assert_eq!(numbers(told), TOLD.map(budget), "{PAGE}, what a pass costs, in the order of {TOLD:?}");
 }

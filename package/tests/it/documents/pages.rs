@@ -15,7 +15,7 @@ const WORDS: usize = 30;
 /// Mark of pages whose text comes from the types.
 const GENERATED: &str = "<!-- Generated";
 /// Headings of every procedure.
-const PARTS: [&str; 3] = ["Prerequisites", "What you should see", "How to undo"];
+const PARTS: [&str; 3] = ["Prerequisites", "Expected result", "How to undo"];
 
 /// Groups of the changelog, by who reads them.
 const GROUPS: [&str; 4] = ["Tenants", "Administrators", "Hub operators", "Tools"];
@@ -198,5 +198,5 @@ fn long_sentences_and_missing_parts_are_found() {
         assert_eq!(long_sentences(&short), [""; 0], "{short}");
     }
     let page = "# Title\n\n## Prerequisites\n\n```\n## How to undo\n```\n";
-    assert_eq!(missing_parts(page, &PARTS), ["What you should see", "How to undo"]);
+    assert_eq!(missing_parts(page, &PARTS), ["Expected result", "How to undo"]);
 }
