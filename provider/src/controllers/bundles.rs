@@ -18,6 +18,8 @@
 //! **Invariant:** responses of a delivered cluster are its owner's text: they are bounded, cleaned, and never waited for for long.
 
 pub mod controller;
+mod events;
+mod execute;
 pub mod metrics;
 pub(crate) mod observe;
 pub mod plan;

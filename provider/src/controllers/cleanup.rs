@@ -19,6 +19,7 @@
 //! **Invariant:** while one run that owns a claim goes on, or may not be read, nothing is torn down for its owners' sake.
 
 pub mod controller;
+mod events;
 mod execute;
 pub mod metrics;
 pub mod observe;

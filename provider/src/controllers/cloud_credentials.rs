@@ -26,11 +26,13 @@
 
 pub mod clouds;
 pub mod controller;
+mod events;
 mod execute;
 pub mod gauge;
 pub mod identity;
 pub mod issuer;
 pub mod metrics;
+mod observe;
 pub mod plan;
 pub mod reconcile;
 pub mod record;

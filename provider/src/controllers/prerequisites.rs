@@ -24,6 +24,7 @@
 //! **Invariant:** after that the finalizer stays on the ConfigMap no longer than [`GIVE_UP`](plan::GIVE_UP).
 
 pub mod controller;
+mod events;
 mod hub;
 pub mod metrics;
 pub mod objects;

@@ -19,6 +19,7 @@ pub mod controller;
 mod execute;
 mod hubs;
 pub mod metrics;
+mod observe;
 pub mod plan;
 pub mod rights;
 pub mod state;

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_page_that_is_not_there_is_no_cluster_that_is_gone() {
+    async fn missing_page_is_no_missing_cluster() {
         const GROUP: &str = "hypershift.openshift.io";
         let served = |of: &[&str]| resources("/apis/hypershift.openshift.io/v1beta1", of);
         let elsewhere = resources("/apis/hypershift.openshift.io/v1", &["hostedclusters"]);

@@ -281,7 +281,7 @@ mod tests {
 
     /// Its administrator is a tenant.
     #[tokio::test]
-    async fn an_answer_that_is_no_object_is_a_failure_of_the_bundle() {
+    async fn answer_without_object_fails_the_bundle() {
         for answer in ["[]", r#""x""#, "1", "true", "null", "no JSON"] {
             let looked = applied(answer).await;
             let ApplyProgress::At(0, stop) = looked else { panic!("{answer}: {looked:?}") };
@@ -298,7 +298,7 @@ mod tests {
 
     /// Of two bytes a value may become that takes hundreds.
     #[tokio::test]
-    async fn an_answer_with_too_much_in_it_is_not_made_into_an_object() {
+    async fn oversized_answer_is_refused() {
         let much = format!(r#"{{ "metadata": {{}}, "data": [{}0] }}"#, "[],".repeat(100_000));
         let looked = applied(&much).await;
         let ApplyProgress::At(0, stop) = looked else { panic!("{looked:?}") };

@@ -13,63 +13,54 @@ use kube::{
     Api, Client, ResourceExt as _,
     runtime::watcher::{self, Event},
 };
-use testplatform_apis::bundle::{BundleProgress, BundleReport, CLUSTER, REPORT};
+use testplatform_apis::bundle::{BundleProgress, CLUSTER};
 use testplatform_runtime::{
     controller::{self, Running},
-    error::{Cause, Error, Reason},
+    error::{Cause, Error},
     lookup,
     reconcile::{Action, Reconciler},
     timeout::with_timeout,
     watch::{Health, keep_watching},
     workqueue::{RequestQueue, Settings},
 };
-use tokio::time::Instant;
 
 use super::{
-    metrics::{BundleMetrics, BundleOutcome},
+    metrics::BundleMetrics,
     observe::{ObservedCluster, RequestObserver},
-    plan::{BundlePlan, BundleRange, BundleRelease, ClusterAccess, StatusUpdate, is_overdue, plan},
+    plan::{BundlePlan, ClusterAccess, is_overdue, plan},
     request::{BundleRequest, REQUEST_KEYS},
     state::{BundleGauge, new_gauge},
 };
 use crate::{
     config::Clusters,
-    credentials::{
-        cluster_object::Cluster,
-        publish::{CredentialsNamespace, write::write_own_annotation},
-        published_name,
-    },
-    manifests::{
-        apply::{ApplyErrorReason, ApplyProgress, PendingObject, apply_bundles},
-        guest_cluster,
-        requests::{EventPublisher, RequestWatch},
-    },
+    credentials::{cluster_object::Cluster, publish::CredentialsNamespace, published_name},
+    manifests::requests::{EventPublisher, RequestWatch},
 };
 
 /// Requests that wait for a cluster do not delay requests for another.
 const SETTINGS: Settings = Settings::uncached("bundles", 16);
 /// Time until a report that could not be copied is copied again.
-const COPY_RETRY: Duration = Duration::from_secs(30);
+pub(super) const COPY_RETRY: Duration = Duration::from_secs(30);
 /// How long a look in a cluster may go on beginning calls.
-const LOOK: Duration = Duration::from_mins(1);
+pub(super) const LOOK: Duration = Duration::from_mins(1);
 
 /// Options of the controller.
 pub type Options = controller::Options<Clusters>;
 
 /// State of the controller.
-struct BundleController {
-    client: Client,
-    observer: RequestObserver,
-    patience: Duration,
-    now: fn() -> Timestamp,
-    metrics: Arc<BundleMetrics>,
-    teller: EventPublisher,
-    namespaces: BTreeSet<String>,
-    gauge: Arc<BundleGauge>,
-    queue: RequestQueue<String>,
-    requests: RequestWatch,
+pub(super) struct BundleController {
+    pub(super) client: Client,
+    pub(super) observer: RequestObserver,
+    pub(super) patience: Duration,
+    pub(super) now: fn() -> Timestamp,
+    pub(super) metrics: Arc<BundleMetrics>,
+    pub(super) teller: EventPublisher,
+    pub(super) namespaces: BTreeSet<String>,
+    pub(super) gauge: Arc<BundleGauge>,
+    pub(super) queue: RequestQueue<String>,
+    pub(super) requests: RequestWatch,
     /// The Secret that is published for the cluster of an order.
-    secrets: Mutex<BTreeMap<String, String>>,
+    pub(super) secrets: Mutex<BTreeMap<String, String>>,
 }
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -82,7 +73,7 @@ pub fn run(options: Options, metrics: Arc<BundleMetrics>, stop: Running) -> Runn
 }
 
 /// A request, and its cluster.
-struct ObservedBundles {
+pub(super) struct ObservedBundles {
     maps: Api<ConfigMap>,
     stored: ConfigMap,
     map: BundleRequest,
@@ -256,113 +247,11 @@ impl BundleController {
         }
     }
 
-    /// Copies the report to the cluster's object, which provider-kubernetes watches. `cluster` is the uid for which the work began. Returns when
-    /// to try again. The ConfigMap has the report, so a failure delays the function only, and must not repeat the work in the cluster.
-    async fn copy_report(
-        &self,
-        key: &str,
-        report: &BundleReport,
-        cluster: Option<&str>,
-        object: Option<(Api<Cluster>, Cluster)>,
-    ) -> Option<Duration> {
-        let (api, object) = object.filter(|(_, object)| cluster == Some(object.uid()))?;
-        report.state?;
-        let write = async {
-            let text = serde_json::to_string(report)
-                .map_err(|_| Cause::new(Reason::Bug, "a report cannot be written"))?;
-            write_own_annotation(&api, &object.metadata, (REPORT, text)).await
-        };
-        let Error { action, reason, message } =
-            with_timeout("copy_bundles_report", self.patience, write).await.err()?;
-        self.metrics.runtime_metrics().failed(action, reason.as_str());
-        tracing::warn!(
-            order = key,
-            action,
-            error = message,
-            "the report was not copied to the cluster's object"
-        );
-        Some(COPY_RETRY)
-    }
-
-    async fn apply_planned(
-        &self,
-        map: &BundleRequest,
-        access: &ClusterAccess,
-        BundleRange { list, from }: BundleRange,
-    ) -> ApplyProgress {
-        let (Ok(order), ClusterAccess::Reachable { admin, .. }) = (&map.order, access) else {
-            // It is only called in that case.
-            return ApplyProgress::At(
-                from,
-                PendingObject::of(ApplyErrorReason::NotPublished, "nothing is published"),
-            );
-        };
-        match guest_cluster::connect(admin).await {
-            Ok(cluster) => apply_bundles(list.bundles_of(order), from, &cluster, Instant::now() + LOOK).await,
-            Err(why) => ApplyProgress::At(from, PendingObject { object: None, why }),
-        }
-    }
-
     fn waits_for(&self, key: &str, cluster: &str) {
         let secret = published_name(cluster);
         let mut secrets = lock(&self.secrets);
         if secrets.get(key) != Some(&secret) {
             secrets.insert(key.to_owned(), secret);
         }
-    }
-
-    /// Emits events about changes: once, because the state is recorded.
-    async fn emit_changes(&self, key: &str, map: &ConfigMap, before: &BundleReport, note: &StatusUpdate) {
-        let now = &note.report;
-        let (bundle, object) = (now.bundle.as_deref(), now.object.as_deref());
-        let (reason, message) = (now.reason.as_deref(), now.message.as_deref());
-        tracing::info!(order = key, state = ?now.state, bundle, object, reason, message, "told");
-        let passed = before.bundle.is_some() && now.bundle != before.bundle;
-        if let Some(since) =
-            before.since.filter(|_| passed && now.state != Some(BundleProgress::BeforeDeletion))
-        {
-            self.metrics.bundle_took((self.now)().duration_since(since));
-        }
-        if before.state == now.state {
-            return;
-        }
-        let what = [bundle, object, reason, message].into_iter().flatten().collect::<Vec<_>>().join(": ");
-        let event = match now.state {
-            Some(BundleProgress::Applied) => {
-                (BundleOutcome::Applied, "all that belongs into the cluster is there".to_owned())
-            }
-            Some(BundleProgress::SetupFailed) => (BundleOutcome::Failed, what),
-            Some(BundleProgress::Running | BundleProgress::BeforeDeletion) | None => return,
-        };
-        self.publish_event(key, map, event.0, event.1).await;
-    }
-
-    async fn record_release(&self, key: &str, map: &ConfigMap, before: &BundleReport, how: BundleRelease) {
-        let bundle = before.bundle.as_deref().unwrap_or_default();
-        let (outcome, text) = match how {
-            BundleRelease::Done => {
-                (BundleOutcome::Released, "all that comes before the deletion is done".to_owned())
-            }
-            BundleRelease::NotNeeded => (
-                BundleOutcome::Released,
-                "the cluster is gone or goes by itself; nothing is done before".to_owned(),
-            ),
-            BundleRelease::GivenUp => {
-                let why = before.message.as_deref().unwrap_or("it was not ready in time");
-                (BundleOutcome::GivenUp, format!("{bundle}: {why}; the cluster is deleted all the same"))
-            }
-        };
-        tracing::info!(order = key, ?how, "let go");
-        self.publish_event(key, map, outcome, text).await;
-    }
-
-    async fn publish_event(&self, key: &str, map: &ConfigMap, outcome: BundleOutcome, note: String) {
-        self.metrics.bundles_came_to(outcome);
-        let event = testplatform_runtime::event::Event {
-            warning: outcome.is_warning(),
-            reason: outcome.as_str().into(),
-            note,
-        };
-        self.teller.publish_event(key, map, &event, (self.now)()).await;
     }
 }

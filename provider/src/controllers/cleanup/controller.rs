@@ -8,17 +8,15 @@ use std::{
 
 use futures_util::future::join_all;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{
     Api, Client, ResourceExt as _,
     core::{ApiResource, GroupVersionKind},
     runtime::watcher,
 };
-use testplatform_apis::claim::{API_VERSION, GROUP, VERSION};
+use testplatform_apis::claim::{GROUP, VERSION};
 use testplatform_runtime::{
     controller::{self, Running},
     error::{Cause, Reason},
-    event::emit_event,
     reconcile::{Action, Reconciler},
     watch::{Health, track},
     workqueue::{DEBOUNCE, RequestQueue, Settings},
@@ -27,7 +25,7 @@ use tokio::time::Instant;
 
 use super::{
     execute::{Identity, tear_down, write_annotation},
-    metrics::{CleanupMetrics, Teardown},
+    metrics::CleanupMetrics,
     observe,
     plan::{Claim, CleanupPlan, Fate, Remark, plan},
     runs::Runs,
@@ -52,7 +50,7 @@ pub type Options = controller::Options<Cleanups>;
 
 /// A claim as the watch had it last.
 #[derive(Clone)]
-struct ObservedClaim {
+pub(super) struct ObservedClaim {
     claim: Claim,
     identity: Identity,
     flavour: Cleaned,
@@ -60,31 +58,31 @@ struct ObservedClaim {
 
 /// Last remark on a claim.
 #[derive(Clone)]
-struct LastRemark {
-    uid: String,
-    remark: Remark,
+pub(super) struct LastRemark {
+    pub(super) uid: String,
+    pub(super) remark: Remark,
     /// Whether its event was made; until then it is tried again.
-    made: bool,
+    pub(super) made: bool,
 }
 
 /// State of the controller.
-struct CleanupController {
-    client: Client,
-    instance: String,
-    now: fn() -> Timestamp,
-    poll: Duration,
-    flavours: Vec<Cleaned>,
-    metrics: Arc<CleanupMetrics>,
+pub(super) struct CleanupController {
+    pub(super) client: Client,
+    pub(super) instance: String,
+    pub(super) now: fn() -> Timestamp,
+    pub(super) poll: Duration,
+    pub(super) flavours: Vec<Cleaned>,
+    pub(super) metrics: Arc<CleanupMetrics>,
     /// Of the watch of each flavour.
-    health: Arc<Vec<Health>>,
-    queue: Arc<RequestQueue<String>>,
-    runs: Runs,
+    pub(super) health: Arc<Vec<Health>>,
+    pub(super) queue: Arc<RequestQueue<String>>,
+    pub(super) runs: Runs,
     /// Those alone that want it.
-    claims: Mutex<BTreeMap<String, ObservedClaim>>,
+    pub(super) claims: Mutex<BTreeMap<String, ObservedClaim>>,
     /// By claim: what was said of it last.
-    last_remarks: Mutex<BTreeMap<String, LastRemark>>,
+    pub(super) last_remarks: Mutex<BTreeMap<String, LastRemark>>,
     /// By claim: when its note was last written.
-    written_at: Mutex<BTreeMap<String, Instant>>,
+    pub(super) written_at: Mutex<BTreeMap<String, Instant>>,
 }
 
 /// Runs until `stop`; what has begun is finished.
@@ -110,7 +108,7 @@ fn claims_api(client: &Client, flavour: Cleaned, namespace: Option<&str>) -> Api
     }
 }
 
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -261,52 +259,6 @@ impl CleanupController {
         let remaining = step.due.map_or(NET, until);
         let patience = if step.note.is_some() && !calm { RESPITE } else { self.poll };
         Ok(step.follow.then(|| remaining.min(patience)))
-    }
-
-    /// Emits a remark on a claim once. A plan from before this process started was reported when it was recorded.
-    async fn emit_remark(&self, key: &str, claim: &Identity, step: &CleanupPlan) -> Result<(), Cause> {
-        let Some(remark) = step.remark else { return Ok(()) };
-        let note = |made| {
-            let last = LastRemark { uid: claim.uid.clone(), remark, made };
-            lock(&self.last_remarks).insert(key.to_owned(), last);
-        };
-        let before = lock(&self.last_remarks).get(key).filter(|last| last.uid == claim.uid).cloned();
-        let known = before.is_none() && matches!(remark, Remark::Planned(_)) && step.note.is_none();
-        let before = before.filter(|last| last.remark == remark);
-        if known || before.as_ref().is_some_and(|last| last.made) {
-            note(true);
-            return Ok(());
-        }
-        note(false);
-        let event = remark.event();
-        if before.is_none() {
-            self.count_remark(remark);
-            if event.warning {
-                tracing::warn!(claim = key, reason = event.reason, "{}", event.note);
-            } else {
-                tracing::info!(claim = key, reason = event.reason, "{}", event.note);
-            }
-        }
-        let regarding = ObjectReference {
-            api_version: Some(API_VERSION.into()),
-            kind: Some(claim.kind.into()),
-            namespace: Some(claim.namespace.clone()),
-            name: Some(claim.name.clone()),
-            uid: Some(claim.uid.clone()),
-            ..ObjectReference::default()
-        };
-        let events = Api::namespaced(self.client.clone(), &claim.namespace);
-        emit_event(&events, &self.instance, regarding, &event, (self.now)()).await?;
-        note(true);
-        Ok(())
-    }
-
-    fn count_remark(&self, remark: Remark) {
-        match remark {
-            Remark::TornDown => self.metrics.decided_teardown(Teardown::Told),
-            Remark::Held => self.metrics.decided_teardown(Teardown::Held),
-            Remark::Forbidden | Remark::NoOwner | Remark::Unreadable | Remark::Planned(_) => {}
-        }
     }
 }
 

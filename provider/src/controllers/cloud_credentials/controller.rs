@@ -7,24 +7,21 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
     Api, ResourceExt as _,
-    api::ListParams,
     core::PartialObjectMeta,
     runtime::watcher::{self, Event},
 };
 use testplatform_apis::{
-    cloud::{CloudCredentialReport, CredentialPhase, CredentialRequestSpec, ISSUER, LABEL, secret_name},
+    cloud::{CloudCredentialReport, LABEL, secret_name},
     names::ObjectName,
     template::Backend,
 };
 use testplatform_runtime::{
     controller::{self, Running},
-    error::{Cause, Error, Reason},
-    lookup,
+    error::Error,
     reconcile::{Action, Reconciler},
-    timeout::with_timeout,
     watch::{Health, keep_watching, track},
     workqueue::{RequestQueue, Retry, Settings},
 };
@@ -32,22 +29,20 @@ use testplatform_runtime::{
 use super::{
     execute::Worker,
     gauge::{CredentialGauge, new_gauge},
-    issuer::{Issuer, candidates},
-    metrics::{CredentialMetrics, CredentialOutcome},
-    plan::{ClusterStage, CredentialStep, ObservedCredential, StepResults, StoredSecret, next_step},
-    reconcile::{CredentialEvent, PassOutcome, reconcile_credential},
-    request::{CredentialRequest, stored_secret},
+    metrics::CredentialMetrics,
+    plan::{CredentialStep, ObservedCredential, StepResults, next_step},
+    reconcile::{PassOutcome, reconcile_credential},
 };
 use crate::{
     config::Clusters,
-    credentials::cluster_lookup::{api, find, resource},
+    credentials::cluster_lookup::{api, resource},
     manifests::requests::EventPublisher,
 };
 
 /// Requeue delay when the steps of one reconcile did not suffice. A pending dependency is no reason to hurry.
-const RETRY: Duration = Duration::from_secs(5);
+pub(super) const RETRY: Duration = Duration::from_secs(5);
 /// The backend whose clusters have cloud credentials. A request names a cluster without its kind, so there can be one.
-const BACKEND: Backend = find_backend();
+pub(super) const BACKEND: Backend = find_backend();
 /// Requests that wait for an identity service do not delay requests for another.
 const SETTINGS: Settings = Settings {
     retry: Retry { not_yet: Action::RequeueAfter(RETRY), ..Retry::UNCACHED },
@@ -70,19 +65,19 @@ const fn find_backend() -> Backend {
 }
 
 /// State of the controller.
-struct CloudController {
-    options: Options,
-    metrics: Arc<CredentialMetrics>,
-    teller: EventPublisher,
-    gauge: Arc<CredentialGauge>,
-    queue: RequestQueue<String>,
+pub(super) struct CloudController {
+    pub(super) options: Options,
+    pub(super) metrics: Arc<CredentialMetrics>,
+    pub(super) teller: EventPublisher,
+    pub(super) gauge: Arc<CredentialGauge>,
+    pub(super) queue: RequestQueue<String>,
     /// The versions of ConfigMaps: what is in one has none of its own.
-    known: Mutex<BTreeMap<String, String>>,
+    pub(super) known: Mutex<BTreeMap<String, String>>,
     /// The versions of ConfigMaps that we have written ourselves.
-    written: Mutex<BTreeMap<String, String>>,
+    pub(super) written: Mutex<BTreeMap<String, String>>,
 }
 
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -92,11 +87,11 @@ pub fn run(options: Options, metrics: Arc<CredentialMetrics>, stop: Running) -> 
 }
 
 /// A request, its credential and everything around them.
-struct ObservedCredentialRequest {
-    observed: ObservedCredential,
-    worker: Worker,
+pub(super) struct ObservedCredentialRequest {
+    pub(super) observed: ObservedCredential,
+    pub(super) worker: Worker,
     /// The last report.
-    report: CloudCredentialReport,
+    pub(super) report: CloudCredentialReport,
 }
 
 impl Reconciler for CloudController {
@@ -239,148 +234,8 @@ impl CloudController {
         self.gauge.record(key, None);
     }
 
-    fn record_failure(&self, key: &str, Error { action, reason, message }: &Error) {
+    pub(super) fn record_failure(&self, key: &str, Error { action, reason, message }: &Error) {
         self.metrics.runtime_metrics().failed(action, reason.as_str());
         tracing::warn!(order = key, action, error = message, "a credential could not be looked after");
-    }
-
-    async fn observe_request(&self, key: &str) -> Result<Option<ObservedCredentialRequest>, Error> {
-        let Options { client, config, request_timeout: patience, now, .. } = &self.options;
-        let (namespace, name) = key.split_once('/').unwrap_or_default();
-        let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-        let get = async { lookup::get_opt(&maps, name).await.map_err(Cause::from) };
-        let Some(found) = with_timeout("get_cloud_order", *patience, get).await? else { return Ok(None) };
-        let map = CredentialRequest::from_config_map(&found);
-        let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
-        let get =
-            async { lookup::get_opt(&secrets, name).await.map_err(|error| Cause::about_secret(&error)) };
-        let secret = with_timeout("get_cloud_credential", *patience, get).await?;
-        let order = map.order.as_ref().ok();
-        let stored = stored_secret(secret.as_ref(), order);
-        let (issuers, unread) = match self.read_issuers(order).await {
-            Ok(issuers) => (issuers, false),
-            // The published credential is still checked. Teardown of the cluster waits no longer than for an unresponsive identity service.
-            Err(error) if error.reason == Reason::Forbidden => {
-                self.record_failure(key, &error);
-                (Vec::new(), true)
-            }
-            Err(error) => return Err(error),
-        };
-        let observed = ObservedCredential {
-            order: map.order.clone(),
-            stage: self.cluster_stage(namespace, &map).await?,
-            holds: map.holds,
-            deleted: map.deleted.is_some(),
-            removing: map.removing,
-            issuers: order.map(|order| candidates(&issuers, order)).unwrap_or_default(),
-            unread,
-            stored,
-            probe: Duration::try_from(config.cloud_credentials.probe.as_signed()).unwrap_or(RETRY),
-            grace: config.cloud_credentials.grace.as_signed(),
-        };
-        let record_uid = match &observed.stored {
-            StoredSecret::Ours { record, .. } => Some(record.uid.clone()),
-            StoredSecret::Absent | StoredSecret::Foreign => None,
-        };
-        let worker = Worker {
-            maps,
-            secrets,
-            map: found,
-            secret,
-            issuers: issuers.into_iter().map(|issuer| (issuer.name.clone(), issuer)).collect(),
-            uid: order.map(|order| order.uid.clone()).or(record_uid).unwrap_or_default(),
-            order: order.cloned(),
-            patience: *patience,
-            now: now(),
-            made: None,
-            sessions: tokio::sync::Mutex::default(),
-        };
-        Ok(Some(ObservedCredentialRequest { observed, worker, report: map.report }))
-    }
-
-    /// Stage of the cluster's life. Only this kind of clusters has cloud credentials, so it is also assumed for an unreadable request.
-    async fn cluster_stage(&self, namespace: &str, map: &CredentialRequest) -> Result<ClusterStage, Error> {
-        let Options { client, request_timeout: patience, .. } = &self.options;
-        Ok(match find(client, *patience, BACKEND, namespace, &map.cluster).await? {
-            None => map.deleted.map_or(ClusterStage::Here, ClusterStage::Gone),
-            Some(cluster) if cluster.is_deleted() => ClusterStage::Going,
-            Some(_) if map.deleted.is_some() => ClusterStage::Going,
-            Some(_) => ClusterStage::Here,
-        })
-    }
-
-    /// Issuers of the cloud; all of them if the request cannot be read: their credentials have to be deleted.
-    async fn read_issuers(&self, order: Option<&CredentialRequestSpec>) -> Result<Vec<Issuer>, Error> {
-        let namespace = &self.options.config.cloud_credentials.issuers_namespace;
-        let all: Api<Secret> = Api::namespaced(self.options.client.clone(), namespace);
-        let label = order.map_or_else(|| ISSUER.to_owned(), |order| format!("{ISSUER}={}", order.cloud));
-        let list = async {
-            all.list(&ListParams::default().labels(&label)).await.map_err(|error| Cause::about_secret(&error))
-        };
-        let found = with_timeout("list_cloud_issuers", self.options.request_timeout, list).await?;
-        Ok(found.items.iter().map(Issuer::from_secret).collect())
-    }
-
-    /// Writes the report, and emits events about changes.
-    async fn write_report(
-        &self,
-        key: &str,
-        before: &CloudCredentialReport,
-        worker: &mut Worker,
-        mut report: CloudCredentialReport,
-    ) -> Result<(), Error> {
-        let same = before.state == report.state;
-        report.since = if same { before.since.or(Some(worker.now)) } else { Some(worker.now) };
-        worker.write_report(&report).await?;
-        if lock(&self.known).contains_key(key) {
-            self.gauge.record(key, report.state);
-        }
-        if same {
-            return Ok(());
-        }
-        let (state, message) = (report.state, report.message.unwrap_or_default());
-        tracing::info!(order = key, ?state, message, "told");
-        let outcome = match state {
-            Some(CredentialPhase::RotationFailed) => CredentialOutcome::RotationFailed,
-            Some(CredentialPhase::OwnerInvalid) => CredentialOutcome::OwnerInvalid,
-            Some(
-                CredentialPhase::Valid
-                | CredentialPhase::Unreachable
-                | CredentialPhase::Blocked
-                | CredentialPhase::Leaving,
-            )
-            | None => return Ok(()),
-        };
-        self.publish_event(key, &worker.map, outcome, message).await;
-        Ok(())
-    }
-
-    async fn record_event(&self, key: &str, map: &ConfigMap, what: CredentialEvent) {
-        tracing::info!(order = key, ?what, "done");
-        let (outcome, note) = match what {
-            CredentialEvent::Made(name) => (CredentialOutcome::Made, format!("{name} is published")),
-            CredentialEvent::Rotated(name) => (
-                CredentialOutcome::Rotated,
-                format!("{name} is published; the one before it is deleted later"),
-            ),
-            CredentialEvent::Removed(name) => (CredentialOutcome::Removed, format!("{name} is gone")),
-            CredentialEvent::LeftBehind(name) => (
-                CredentialOutcome::LeftBehind,
-                format!(
-                    "{name} could not be deleted by any issuer; an administrator of the cloud has to, if it is there"
-                ),
-            ),
-        };
-        self.publish_event(key, map, outcome, note).await;
-    }
-
-    async fn publish_event(&self, key: &str, map: &ConfigMap, outcome: CredentialOutcome, note: String) {
-        self.metrics.cloud_came_to(outcome);
-        let event = testplatform_runtime::event::Event {
-            warning: outcome.is_warning(),
-            reason: outcome.as_str().into(),
-            note,
-        };
-        self.teller.publish_event(key, map, &event, (self.options.now)()).await;
     }
 }

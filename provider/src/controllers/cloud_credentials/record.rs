@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_one_of_ours_only_with_the_whole_uid_and_a_number() {
+    fn own_name_has_complete_uid_and_number() {
         assert_eq!(parse_number("a-1", "tpc-a-1-7"), Some(7));
         for other in
             ["tpc-a-1-", "tpc-a-1-x", "tpc-a-1-+7", "tpc-a-7", "tpc-a-1-7-2", "a-1-7", "tpc-a-1-99999999999"]

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_order_that_cannot_be_read_is_about_the_cluster_of_its_name() {
+    fn unreadable_request_concerns_the_cluster_of_its_name() {
         let mut map = ConfigMap::default();
         map.metadata.name = Some("one-cloud-credential".into());
         map.data = Some(BTreeMap::from([(cloud::ORDER.to_owned(), "{".to_owned())]));

@@ -207,7 +207,7 @@ mod tests {
 
     /// That it goes may be missed, and it would be counted for ever.
     #[tokio::test]
-    async fn a_pool_that_cannot_be_read_is_looked_at_again_until_it_is_gone() {
+    async fn unreadable_pool_is_requeued_until_deleted() {
         let broken = format!(
             r#"{{ "apiVersion": "hive.openshift.io/v1", "kind": "ClusterPool", "metadata": {{
                 "name": "one", "namespace": "pools", "annotations": {{ "{}": "?" }} }} }}"#,

@@ -176,7 +176,7 @@ mod tests {
 
     /// 404 is the answer of anything in between, too.
     #[tokio::test]
-    async fn a_kind_is_not_served_where_the_api_server_lists_it_nowhere() {
+    async fn unlisted_kind_is_not_served() {
         assert!(names(&answering(|_| (404, "404 page not found".to_owned()))).await.is_err());
         assert_eq!(names(&answering(|uri| groups(uri, "another"))).await, Ok((false, vec![])));
         // The group is there, and its resources cannot be listed.

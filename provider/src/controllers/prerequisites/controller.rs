@@ -7,15 +7,10 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
 use serde_json::Value;
-use testplatform_apis::{
-    bundle::{BundleProgress, BundleReport},
-    prerequisites::SUFFIX,
-    template::Backend,
-};
+use testplatform_apis::{prerequisites::SUFFIX, template::Backend};
 use testplatform_runtime::{
     controller::{self, Running},
     error::{Cause, Error, Reason},
-    event::Event,
     lookup,
     reconcile::{Action, Reconciler},
     timeout::with_timeout,
@@ -25,12 +20,9 @@ use tokio::time::Instant;
 
 use super::{
     hub::OnHub,
-    metrics::{PrerequisiteMetrics, PrerequisiteOutcome},
+    metrics::PrerequisiteMetrics,
     objects::RequestObjects,
-    plan::{
-        ClusterPresence, PrerequisitePlan, PrerequisiteRelease, PrerequisiteSet, PrerequisiteUpdate,
-        StepResult, plan,
-    },
+    plan::{ClusterPresence, PrerequisitePlan, PrerequisiteSet, StepResult, plan},
     request::{MARKS, PrerequisiteRequest, REMOVING},
     state::{PrerequisiteGauge, PrerequisiteState, new_gauge},
 };
@@ -52,17 +44,17 @@ const LOOK: Duration = Duration::from_mins(1);
 pub type Options = controller::Options<Clusters>;
 
 /// State of the controller.
-struct PrerequisiteController {
-    client: Client,
-    config: Clusters,
-    allowed: BTreeSet<AllowedResource>,
-    patience: Duration,
-    now: fn() -> Timestamp,
-    metrics: Arc<PrerequisiteMetrics>,
-    teller: EventPublisher,
-    gauge: Arc<PrerequisiteGauge>,
-    queue: RequestQueue<String>,
-    requests: RequestWatch,
+pub(super) struct PrerequisiteController {
+    pub(super) client: Client,
+    pub(super) config: Clusters,
+    pub(super) allowed: BTreeSet<AllowedResource>,
+    pub(super) patience: Duration,
+    pub(super) now: fn() -> Timestamp,
+    pub(super) metrics: Arc<PrerequisiteMetrics>,
+    pub(super) teller: EventPublisher,
+    pub(super) gauge: Arc<PrerequisiteGauge>,
+    pub(super) queue: RequestQueue<String>,
+    pub(super) requests: RequestWatch,
 }
 
 /// Runs until `stop`; what has begun is finished.
@@ -71,7 +63,7 @@ pub fn run(options: Options, metrics: Arc<PrerequisiteMetrics>, stop: Running) -
 }
 
 /// A request, and its cluster.
-struct ObservedPrerequisites {
+pub(super) struct ObservedPrerequisites {
     maps: Api<ConfigMap>,
     stored: ConfigMap,
     map: PrerequisiteRequest,
@@ -262,53 +254,5 @@ impl PrerequisiteController {
             if stop.why.has_reason(ApplyErrorReason::NotReady) { Reason::NotYet } else { Reason::Refused };
         self.metrics.runtime_metrics().failed("keep_prerequisites", kind.as_str());
         tracing::warn!(order = key, object = stop.object, reason, message, "not kept as it was");
-    }
-
-    /// Emits events about changes: once, because the state is recorded.
-    async fn emit_changes(
-        &self,
-        key: &str,
-        map: &ConfigMap,
-        before: &BundleReport,
-        note: &PrerequisiteUpdate,
-    ) {
-        let now = &note.report;
-        let (bundle, object) = (now.bundle.as_deref(), now.object.as_deref());
-        let (reason, message) = (now.reason.as_deref(), now.message.as_deref());
-        let removing = note.removing.is_some();
-        tracing::info!(order = key, state = ?now.state, bundle, object, reason, message, removing, "told");
-        if before.state == now.state {
-            return;
-        }
-        let (outcome, text) = match now.state {
-            Some(BundleProgress::Applied) => {
-                (PrerequisiteOutcome::Applied, "all that comes before the cluster is there".to_owned())
-            }
-            Some(BundleProgress::SetupFailed) => {
-                let words = [bundle, object, reason, message].into_iter().flatten();
-                (PrerequisiteOutcome::Failed, words.collect::<Vec<_>>().join(": "))
-            }
-            Some(BundleProgress::Running | BundleProgress::BeforeDeletion) | None => return,
-        };
-        self.publish_event(key, map, outcome, text).await;
-    }
-
-    async fn record_release(&self, key: &str, map: &ConfigMap, how: PrerequisiteRelease) {
-        tracing::info!(order = key, ?how, "let go");
-        let (outcome, text) = match how {
-            PrerequisiteRelease::Done => {
-                (PrerequisiteOutcome::Released, "all that was made for the cluster is gone".to_owned())
-            }
-            PrerequisiteRelease::GivenUp(why) => {
-                (PrerequisiteOutcome::GivenUp, format!("{why}; it is left to the garbage collector"))
-            }
-        };
-        self.publish_event(key, map, outcome, text).await;
-    }
-
-    async fn publish_event(&self, key: &str, map: &ConfigMap, outcome: PrerequisiteOutcome, note: String) {
-        self.metrics.prerequisites_came_to(outcome);
-        let event = Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
-        self.teller.publish_event(key, map, &event, (self.now)()).await;
     }
 }

@@ -8,20 +8,19 @@ use std::{
 
 use futures_util::future::join_all;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
     Api, Client, ResourceExt as _,
     core::{ApiResource, GroupVersionKind},
     runtime::watcher,
 };
 use testplatform_apis::{
-    byoc::{HUB_SECRET_NAMES, REQUEST, SecretCopy, SecretSyncReport},
+    byoc::{HUB_SECRET_NAMES, SecretCopy, SecretSyncReport},
     names::ours,
 };
 use testplatform_runtime::{
     controller::{self, Running},
     error::{Cause, Error, Reason, is_forbidden},
-    lookup,
     reconcile::{Action, Reconciler},
     watch::{Health, track},
     workqueue::{RequestQueue, Retry, Settings},
@@ -32,7 +31,7 @@ use super::{
     execute::{self, Content},
     hubs::Hubs,
     metrics::{SecretAction, SecretSyncMetrics},
-    plan::{FOREIGN, SecretState, SyncPlan, SyncRequest, plan},
+    plan::{SecretState, SyncPlan, SyncRequest, plan},
     state::{SecretSyncGauge, SecretSyncState, new_gauge},
 };
 use crate::{
@@ -49,7 +48,7 @@ const SETTINGS: Settings = Settings {
     ..Settings::uncached("secret-sync", 32).with_timeout("carry_secrets", RECONCILE_TIMEOUT)
 };
 /// However quiet it is: what somebody took away on the hub, where nothing is read, is written again within this time.
-const NET: Duration = Duration::from_mins(10);
+pub(super) const NET: Duration = Duration::from_mins(10);
 
 /// Options of the controller.
 pub type Options = controller::Options<Carry>;
@@ -58,20 +57,20 @@ pub type Options = controller::Options<Carry>;
 type Written = (Instant, BTreeMap<String, String>);
 
 /// State of the controller.
-struct SecretSyncController {
-    client: Client,
-    hubs: Hubs,
-    now: fn() -> Timestamp,
-    poll: Duration,
-    flavours: Vec<Carried>,
-    metrics: Arc<SecretSyncMetrics>,
-    gauge: Arc<SecretSyncGauge>,
-    queue: RequestQueue<String>,
-    requests: Mutex<BTreeMap<String, SyncRequest>>,
+pub(super) struct SecretSyncController {
+    pub(super) client: Client,
+    pub(super) hubs: Hubs,
+    pub(super) now: fn() -> Timestamp,
+    pub(super) poll: Duration,
+    pub(super) flavours: Vec<Carried>,
+    pub(super) metrics: Arc<SecretSyncMetrics>,
+    pub(super) gauge: Arc<SecretSyncGauge>,
+    pub(super) queue: RequestQueue<String>,
+    pub(super) requests: Mutex<BTreeMap<String, SyncRequest>>,
     /// By claim.
-    written: Mutex<BTreeMap<String, Written>>,
+    pub(super) written: Mutex<BTreeMap<String, Written>>,
     /// By claim: the hub and the namespace that do not let us in, as it was logged.
-    shut: Mutex<BTreeMap<String, String>>,
+    pub(super) shut: Mutex<BTreeMap<String, String>>,
 }
 
 /// Runs until `stop`; what has begun is finished.
@@ -86,7 +85,7 @@ pub fn run(options: Options, metrics: Arc<SecretSyncMetrics>, stop: Running) -> 
 }
 
 /// A claim and its namespace on the hub.
-enum ObservedSync {
+pub(super) enum ObservedSync {
     /// There is nothing to sync: the state of the claim, and the next action.
     Unmade(SecretSyncState, Action),
     /// The cluster is gone, and its copies may be left on this hub, in this namespace.
@@ -98,21 +97,21 @@ enum ObservedSync {
 }
 
 /// The ConfigMap on the hub that requests copies.
-struct RequestMap {
-    maps: Api<ConfigMap>,
-    map: ConfigMap,
+pub(super) struct RequestMap {
+    pub(super) maps: Api<ConfigMap>,
+    pub(super) map: ConfigMap,
 }
 
-struct ObservedCopies {
-    hub: Client,
-    namespace: String,
-    on_hub: RequestMap,
-    parcels: Vec<SecretCopy>,
+pub(super) struct ObservedCopies {
+    pub(super) hub: Client,
+    pub(super) namespace: String,
+    pub(super) on_hub: RequestMap,
+    pub(super) parcels: Vec<SecretCopy>,
     /// By field.
-    found: BTreeMap<String, SecretState>,
-    contents: BTreeMap<String, Content>,
-    written: Written,
-    before: Option<SecretSyncReport>,
+    pub(super) found: BTreeMap<String, SecretState>,
+    pub(super) contents: BTreeMap<String, Content>,
+    pub(super) written: Written,
+    pub(super) before: Option<SecretSyncReport>,
 }
 
 impl Reconciler for SecretSyncController {
@@ -245,62 +244,6 @@ impl SecretSyncController {
         self.shut.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
-    async fn observe_claim(&self, key: &str, order: &SyncRequest) -> Result<ObservedSync, Cause> {
-        // Nothing is watched on the hub, and what is missing there may be missing for days.
-        let (state, later) = if order.over {
-            (SecretSyncState::Removed, Action::AwaitChange)
-        } else {
-            (SecretSyncState::Waiting, Action::Backoff)
-        };
-        let (Some(hub), Some(namespace)) = (&order.hub, &order.namespace) else {
-            return Ok(ObservedSync::Unmade(state, Action::AwaitChange));
-        };
-        let client = self.hubs.client(hub).await?;
-        let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-        let found = lookup::get_opt(&maps, REQUEST).await;
-        self.log_access_denied(key, &format!("{hub}/{namespace}"), found.as_ref().err());
-        let map = match found {
-            Ok(Some(map)) => map,
-            // Not created yet, or deleted for good.
-            Ok(None) => return Ok(ObservedSync::Unmade(state, later)),
-            // We have no permission yet, or not any more.
-            Err(error) if is_forbidden(&error) => return Ok(ObservedSync::Unmade(state, later)),
-            Err(error) => return Err(Cause::from(error).at("the hub")),
-        };
-        let data = map.data.clone().unwrap_or_default();
-        if !order.owns(&data) {
-            return Err(Cause::new(Reason::Foreign, FOREIGN));
-        }
-        if order.over {
-            return Ok(ObservedSync::Over(client, namespace.clone()));
-        }
-        let note = map.metadata.annotations.as_ref().and_then(|notes| notes.get(ours::BYOC_REPORT));
-        let before = note.and_then(|note| SecretSyncReport::from_annotation(note));
-        let on_hub = RequestMap { maps, map };
-        let parcels = match order.requested_copies(&data) {
-            Ok(parcels) => parcels,
-            Err(why) => {
-                let carried = before.is_some_and(|before| before.carried);
-                return Ok(ObservedSync::Invalid { on_hub: Box::new(on_hub), why, carried });
-            }
-        };
-        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &order.tenant);
-        let (mut found, mut contents) = (BTreeMap::new(), BTreeMap::new());
-        for parcel in &parcels {
-            let (state, content) = execute::read_secret(&secrets, parcel).await?;
-            found.insert(parcel.field.clone(), state);
-            contents.insert(parcel.field.clone(), content);
-        }
-        let remembered = self.lock_written().get(key).filter(|(at, _)| at.elapsed() < NET).cloned();
-        // Another process may have begun: without a report nothing was written into this very namespace.
-        let written =
-            remembered.filter(|_| before.is_some()).unwrap_or_else(|| (Instant::now(), BTreeMap::new()));
-        let namespace = namespace.clone();
-        let copies =
-            ObservedCopies { hub: client, namespace, on_hub, parcels, found, contents, written, before };
-        Ok(ObservedSync::Copies(Box::new(copies)))
-    }
-
     async fn remove_copies(&self, key: &str, hub: &Client, namespace: &str) -> Result<(), Cause> {
         for name in HUB_SECRET_NAMES {
             if execute::remove_copy(hub, namespace, name).await? {
@@ -335,7 +278,7 @@ impl SecretSyncController {
 
     /// Logs once per claim and change that a hub denies access: it resolves itself when the claim's Objects are created, and otherwise needs
     /// attention.
-    fn log_access_denied(&self, key: &str, place: &str, error: Option<&kube::Error>) {
+    pub(super) fn log_access_denied(&self, key: &str, place: &str, error: Option<&kube::Error>) {
         let mut shut = self.shut.lock().unwrap_or_else(PoisonError::into_inner);
         if !error.is_some_and(is_forbidden) {
             shut.remove(key);
@@ -352,7 +295,7 @@ impl SecretSyncController {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_written(&self) -> MutexGuard<'_, BTreeMap<String, Written>> {
+    pub(super) fn lock_written(&self) -> MutexGuard<'_, BTreeMap<String, Written>> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

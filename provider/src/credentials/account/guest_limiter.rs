@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_of_the_workers_wait_and_nobody_is_told_of_the_others() {
+    fn guest_clusters_occupy_half_of_the_workers() {
         let callers = GuestLimiter::default();
         let mut taken: Vec<_> = (0..WORKERS / 2).map(|_| callers.clone().acquire_permit().unwrap()).collect();
         let busy = callers.acquire_permit().unwrap_err();

@@ -101,7 +101,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn the_runs_of_a_claim_that_goes_during_a_look_are_followed_no_longer() {
+async fn runs_of_a_deleted_claim_are_not_followed() {
     let world = World::new(0);
     world.look(|| {}).await;
     assert!(world.controller.runs.is_watching(KEY));

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use http::{Request, Response, StatusCode};
 use kube::client::Body;
 use prometheus_client::registry::Registry;
+use testplatform_apis::byoc::REQUEST;
 use testplatform_runtime::metrics::ControllerMetrics as _;
 use tokio::time::sleep;
 
@@ -39,7 +40,7 @@ fn controller(client: Client, hub: Client) -> SecretSyncController {
 
 /// Its namespace is not made there, or does not let the carrier in.
 #[tokio::test(start_paused = true)]
-async fn a_hub_that_is_not_ready_is_asked_less_and_less_often() {
+async fn unready_hub_is_polled_with_backoff() {
     let absent = format!(
         r#"{{ "kind": "Status", "status": "Failure", "code": 404, "reason": "NotFound",
             "details": {{ "name": "{REQUEST}", "kind": "configmaps" }} }}"#
