@@ -2,6 +2,9 @@
 //!
 //! A holder is alive as long as *we* see the Lease change; the time written in it does not count, because clocks differ. A process that cannot
 //! renew in time has lost the Lease and exits: it then cannot finish anything concurrently with a new holder.
+//!
+//! **Libraries.** kube-leader-election compares the times in the Lease with the local clock, so that two replicas may lead while clocks differ.
+//! kube-lease-manager tolerates a difference that is configured. kube has no election.
 
 use std::time::Duration;
 

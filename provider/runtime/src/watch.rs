@@ -2,6 +2,9 @@
 //!
 //! After an error everything is listed again, although a watch could be resumed: only a complete list proves that a cache is current again, and
 //! decisions on a cache must know that.
+//!
+//! **Libraries.** The watch is kube's `watcher`. Its backoff starts again after two minutes without an error, whether or not a list was completed;
+//! the delay here starts again after a watch that ran well.
 
 use std::{
     collections::BTreeSet,
@@ -304,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_selected_is_asked_of_no_etcd_and_what_may_be_much_not_at_all() {
+    fn selective_lists_come_from_the_watch_cache() {
         // As it goes over the wire: kube leaves the version out beside a limit.
         let asks = |config: watcher::Config| {
             let request =
@@ -347,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_list_lacks_is_gone_once_it_has_come_to_its_end() {
+    fn object_missing_from_a_complete_list_is_deleted() {
         let mut there = ReportedKeys::default();
         let first = [Event::Init, Event::InitApply("a"), Event::InitApply("b"), Event::InitDone];
         assert_eq!(told(&mut there, first), ["+a", "+b"]);

@@ -2,6 +2,9 @@
 //!
 //! A key is queued once, however many events concern it, and is never handed out while its reconcile runs. Keys whose last reconcile took long get
 //! at most half of the workers: a server that accepts connections and never answers may be a tenant's, and a tenant may have many.
+//!
+//! **Libraries.** The backoffs of kube and backon are iterators that keep their state. A queue has thousands of keys, and a count of failures
+//! is all that it stores for a key.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
