@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use prost::bytes::Bytes;
 use serde_json::Value;
-use testplatform_apis::collect;
 use testplatform_composites::sdk::{
     proto::{
         Resource, ResourceSelector, Resources, resource::ConnectionDetailsEntry, resource_selector::Match,
