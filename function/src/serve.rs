@@ -47,9 +47,10 @@ const KEEPALIVE: (Duration, Duration) = (Duration::from_mins(1), Duration::from_
 /// further one would wait for a network round trip.
 const WINDOWS: (u32, u32) = (1 << 20, 4 << 20);
 
-/// Calls at a time in one connection. Crossplane has one, and works on a few hundred composites at a time; each further stream is memory that a
-/// client could hold for nothing.
-const MAX_STREAMS: u32 = 1024;
+/// Calls at a time in one connection. Crossplane has one, and works on a few hundred composites at a time; its further calls wait in the client, as
+/// HTTP/2 has it, until one of these ends, which takes milliseconds. So no call is refused whose request holds up to a share of
+/// [`incomplete::LIMIT`], and a client cannot hold more streams for nothing.
+const MAX_STREAMS: u32 = 24;
 
 /// Connections at a time. Each replica of Crossplane has one for each revision of the function.
 const MAX_CONNECTIONS: usize = 256;

@@ -9,8 +9,9 @@ use std::sync::{
 
 use tonic::Status;
 
-/// The most bytes that a connection may hold in incomplete requests. One request alone may be as large as the server accepts.
-const LIMIT: usize = 24 << 20;
+/// The most bytes that a connection may hold in incomplete requests: 1 MiB for each of the calls that it may have, from which size on requests are
+/// trimmed. One request alone may be as large as the server accepts.
+pub(crate) const LIMIT: usize = 24 << 20;
 
 /// The bytes that a connection holds. Clones share the count.
 #[derive(Clone, Debug, Default)]

@@ -1,24 +1,25 @@
 //! Connections that a client holds open for nothing: the program stays small, and answers everybody else meanwhile.
 
 use std::{
+    collections::VecDeque,
     convert::Infallible,
     fs,
     net::SocketAddr,
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::{Duration, Instant},
 };
 
 use http_body::Frame;
-use prost::bytes::Bytes;
+use prost::{Message as _, bytes::Bytes, encoding::encode_varint};
 use rustls::{ClientConfig, pki_types::ServerName};
 use tempfile::TempDir;
 use tokio::{
     io::AsyncWriteExt as _,
     net::TcpStream,
     task::JoinSet,
-    time::{sleep, timeout},
+    time::{Sleep, sleep, timeout},
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
 use tonic::{
@@ -35,7 +36,7 @@ use crate::{
     },
 };
 
-/// Calls that one connection may have at a time.
+/// Many times the calls that one connection may have at a time: the rest waits in the client.
 const CALLS: usize = 1024;
 /// More than there may be connections.
 const CONNECTIONS: usize = 600;
@@ -56,6 +57,34 @@ impl HttpBody for Unfinished {
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         self.0.take().map_or(Poll::Pending, |bytes| Poll::Ready(Some(Ok(Frame::data(bytes)))))
+    }
+}
+
+/// A message whose last byte comes a while after the rest.
+struct Delayed {
+    parts: VecDeque<Bytes>,
+    pause: Pin<Box<Sleep>>,
+}
+
+impl Delayed {
+    fn new(mut message: Bytes, pause: Duration) -> Self {
+        let last = message.split_off(message.len() - 1);
+        Self { parts: [message, last].into(), pause: Box::pin(sleep(pause)) }
+    }
+}
+
+impl HttpBody for Delayed {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.parts.len() == 1 {
+            ready!(self.pause.as_mut().poll(cx));
+        }
+        Poll::Ready(self.parts.pop_front().map(|bytes| Ok(Frame::data(bytes))))
     }
 }
 
@@ -103,18 +132,68 @@ fn unfinished_calls(channel: &Channel, announced: u32, sent: usize) -> JoinSet<(
     let mut open = JoinSet::new();
     for _ in 0..CALLS {
         let mut channel = channel.clone();
-        let request =
-            Request::post("http://function/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction")
-                .header("content-type", "application/grpc")
-                .header("te", "trailers")
-                .body(Body::new(Unfinished(Some(message.clone()))))
-                .unwrap();
+        let request = grpc_request(Body::new(Unfinished(Some(message.clone()))));
         open.spawn(async move {
             std::future::poll_fn(|cx| channel.poll_ready(cx)).await.unwrap();
             drop(channel.call(request).await);
         });
     }
     open
+}
+
+/// Calls with a message of this size in one connection, all of which are begun before any ends. Returns the status of each.
+async fn call_at_once(channel: &Channel, count: usize, size: usize) -> Vec<String> {
+    let mut message = tagged("t").encode_to_vec();
+    // A field of bytes that nobody knows, so that no answer repeats it.
+    let tag = 999_u32 << 3 | 2;
+    encode_varint(tag.into(), &mut message);
+    encode_varint(size.try_into().unwrap(), &mut message);
+    message.resize(message.len() + size, b'x');
+    let mut framed = vec![0];
+    framed.extend(u32::try_from(message.len()).unwrap().to_be_bytes());
+    framed.extend(message);
+    let framed = Bytes::from(framed);
+    let mut calls = JoinSet::new();
+    for _ in 0..count {
+        let (mut channel, body) = (channel.clone(), Delayed::new(framed.clone(), Duration::from_secs(1)));
+        calls.spawn(async move {
+            std::future::poll_fn(|cx| channel.poll_ready(cx)).await.unwrap();
+            let request = grpc_request(Body::new(body));
+            let answer = channel.call(request).await.unwrap();
+            let (parts, mut body) = answer.into_parts();
+            let mut status = parts.headers.get("grpc-status").cloned();
+            while let Some(frame) = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+                let trailers = frame.unwrap().into_trailers().ok();
+                status = trailers.and_then(|trailers| trailers.get("grpc-status").cloned()).or(status);
+            }
+            status.map_or_else(String::new, |status| status.to_str().unwrap().to_owned())
+        });
+    }
+    calls.join_all().await
+}
+
+fn grpc_request(body: Body) -> Request<Body> {
+    Request::post("http://function/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction")
+        .header("content-type", "application/grpc")
+        .header("te", "trailers")
+        .body(body)
+        .unwrap()
+}
+
+/// Crossplane has one connection, and works on many composites at a time: calls beyond the budget wait, and none is refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn large_calls_that_are_incomplete_at_once_are_all_answered() {
+    let (server, authority, _dir) = serving();
+    // Together more than a connection may hold in incomplete requests.
+    let (count, size) = (48, 600 << 10);
+    let channel = channel(server.address(), Some(authority.dial(Some(&authority.client()))));
+    let statuses = call_at_once(&channel, count, size).await;
+    let refused = statuses.iter().filter(|status| *status != "0").count();
+    let most = resident(server.process());
+    println!("{count} calls of {} KiB: {refused} refused, {most:.1} MiB", size >> 10);
+    assert_eq!(refused, 0, "{statuses:?}");
+    assert!(most <= MOST, "{most:.1} MiB");
+    server.kill();
 }
 
 #[tokio::test(flavor = "multi_thread")]
