@@ -7,6 +7,7 @@
 //! Images, replicas, selectors of labels and names in references are not transformed, because no check reads them.
 
 mod field_path;
+mod field_value;
 mod generate;
 mod merge;
 mod object;

@@ -81,8 +81,17 @@ pub fn utf8<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, Problem> {
 
 /// The YAML documents of a file, without the empty ones.
 pub fn parse_documents(file: &str, bytes: &[u8]) -> Result<Vec<Value>, Problem> {
+    parse_with(serde_saphyr::Options::default(), file, bytes)
+}
+
+/// The same of a file with objects, in which kustomize reads `yes`, `on` and `y` as texts, and not as it reads its own files.
+pub fn parse_objects(file: &str, bytes: &[u8]) -> Result<Vec<Value>, Problem> {
+    parse_with(serde_saphyr::options! { strict_booleans: true }, file, bytes)
+}
+
+fn parse_with(options: serde_saphyr::Options, file: &str, bytes: &[u8]) -> Result<Vec<Value>, Problem> {
     let text = utf8(file, bytes)?;
-    serde_saphyr::from_multiple::<Value>(text)
+    serde_saphyr::from_multiple_with_options::<Value>(text, options)
         .map(|documents| documents.into_iter().filter(|document| !document.is_null()).collect())
         .map_err(|error| {
             let line = error.location().and_then(|location| usize::try_from(location.line()).ok());

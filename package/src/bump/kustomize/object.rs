@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::field_path::scalar_text;
 use crate::bump::{Problem, text};
 
 /// Kinds without a namespace in kustomize, with their group. kustomize treats every other kind as namespaced.
@@ -157,10 +158,23 @@ pub fn child_mapping<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Valu
     Some(child)
 }
 
+/// Turns annotations that a copied value made something else into texts: kustomize writes all annotations again at the end. Lists and mappings have
+/// no text.
+pub fn write_annotations_as_text(object: &mut Value) {
+    let annotations = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
+    for annotation in annotations.into_iter().flat_map(Map::values_mut) {
+        if annotation.is_array() || annotation.is_object() {
+            *annotation = Value::from("");
+        } else if let Some(text) = scalar_text(annotation) {
+            *annotation = Value::from(text);
+        }
+    }
+}
+
 /// The objects of a file. Items of a list are separate objects.
 pub fn read_objects(file: &str, bytes: &[u8]) -> Result<Vec<Object>, Problem> {
     let mut objects = Vec::new();
-    for document in text::parse_documents(file, bytes)? {
+    for document in text::parse_objects(file, bytes)? {
         let kind = text::str_at(&document, &["kind"]).unwrap_or_default();
         if kind.ends_with("List") && document.get("items").is_some_and(Value::is_array) {
             for item in text::items_at(&document, &["items"]) {

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::field_path::PathError;
+use super::object;
 use super::patch::PendingChange;
 use super::replacement::ReplacementEntry;
 use super::spec::KustomizationSpec;
@@ -188,7 +189,10 @@ pub fn resolve_variables(rendered: &mut Rendered) -> Result<(), Problem> {
         for field in &fields {
             match field.replace_in(&mut object.value, &values) {
                 Ok(false) => {}
-                Ok(true) => object.patched_by.push(declared.file.clone()),
+                Ok(true) => {
+                    object::write_annotations_as_text(&mut object.value);
+                    object.patched_by.push(declared.file.clone());
+                }
                 Err(PathError::Refused(what) | PathError::Unknown(what)) => {
                     return Err(at.report_problem(what, "correct the file of configurations"));
                 }

@@ -176,3 +176,11 @@ fn an_entry_without_target_is_reported_and_the_rest_is_read() {
     );
     assert_eq!(rendered.objects.len(), 1);
 }
+
+#[test]
+fn words_of_older_yaml_are_texts_in_objects() {
+    let mut tree = tree("resources: [object.yaml]\n");
+    tree.insert("a/object.yaml", "kind: Thing\nmetadata: { name: own }\nspec: [y, yes, On, n, true, TRUE]\n");
+    let rendered = render_directory(&tree, "a").unwrap();
+    assert_eq!(rendered.objects[0].value["spec"], json!(["y", "yes", "On", "n", true, true]));
+}

@@ -302,14 +302,14 @@ impl OrphanController {
         for (hub, error) in errors.iter().filter(|(hub, error)| last.get(*hub) != Some(*error)) {
             let note =
                 format!("hub {hub} is not listed completely, so that no orphan is found on it: {error}");
-            self.emit("OrphansNotListed", note).await;
+            self.emit(Event { warning: true, reason: "HubNotListed".into(), note }).await;
         }
         let new: Vec<&RemoteRef> = planned.new_orphans(before).collect();
         if let [first, rest @ ..] = new.as_slice() {
             let RemoteRef { hub, kind, namespace, name, .. } = first;
             let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
             let note = format!("{} {namespace}/{name} on hub {hub} has no owner{more}", kind.as_str());
-            self.emit("OrphansFound", note).await;
+            self.emit(Event { warning: true, reason: "OrphanFound".into(), note }).await;
         }
     }
 
@@ -320,12 +320,11 @@ impl OrphanController {
         tracing::warn!(hub, kind, namespace, name, uid, ?call, "orphan teardown requested");
         let action = if call == TeardownCall::Delete { "deleted" } else { "told to tear its cluster down" };
         let note = format!("{kind} {namespace}/{name} on hub {hub} has no owner and was {action}");
-        self.emit("OrphanTeardown", note).await;
+        self.emit(Event { warning: true, reason: "OrphanTeardown".into(), note }).await;
     }
 
     /// An event about the report.
-    async fn emit(&self, reason: &'static str, note: String) {
-        let event = Event { warning: true, reason: reason.into(), note };
+    async fn emit(&self, event: Event) {
         let namespace = &self.options.config.namespace;
         let regarding = ObjectReference {
             api_version: Some("v1".into()),
