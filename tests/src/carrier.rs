@@ -58,5 +58,5 @@ pub async fn start(nest: &Nest, konflux: &ControlPlane, hub: &ControlPlane) -> a
     let mut command = Command::new(program);
     command.arg("--config").arg(file);
     command.arg("--kubeconfig").arg(nest.file("carrier.kubeconfig", here.kubeconfig.to_string())?);
-    Companion::start(nest, NAME, &mut command, http).await
+    Companion::start(nest, NAME, command.args(["--debug", "--log-format=text"]), http).await
 }

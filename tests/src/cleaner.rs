@@ -33,7 +33,7 @@ pub async fn start(nest: &Nest, konflux: &ControlPlane) -> anyhow::Result<Compan
     let mut command = Command::new(program::provider()?);
     command.arg("--config").arg(nest.file("cleaner.yaml", configuration.to_string())?);
     command.arg("--kubeconfig").arg(nest.file("cleaner.kubeconfig", here.kubeconfig.to_string())?);
-    Companion::start(nest, NAME, &mut command, http).await
+    Companion::start(nest, NAME, command.args(["--debug", "--log-format=text"]), http).await
 }
 
 /// Teaches a cluster the runs of Tekton, as far as anybody looks at them: with a status of its own. Tekton itself is played.

@@ -1,4 +1,4 @@
-//! Our provider in a role of its own beside the claims: its process, and the port of its metrics.
+//! A program beside the engine's that says over plain HTTP when it is ready: its process, and that port.
 
 use std::{
     process::Command,
@@ -14,9 +14,10 @@ use crate::{
     cluster::{Cluster, SOON},
     control_plane::plain,
     nest::{Nest, Process},
+    patience::longer,
 };
 
-/// A provider beside the claims. It ends with this.
+/// A program beside the engine's. It ends with this.
 pub struct Companion {
     http: u16,
     process: Mutex<Process>,
@@ -30,16 +31,16 @@ pub(crate) fn patient(configuration: &mut Value) {
 }
 
 impl Companion {
-    /// Starts it, and waits until it is ready: from then on it can be asked for its metrics, which are at this port.
+    /// Starts it, and waits until it is ready. `http`: where it says so; our provider has its metrics there too.
     pub(crate) async fn start(
         nest: &Nest,
         name: &str,
         command: &mut Command,
         http: u16,
     ) -> anyhow::Result<Self> {
-        let mut process = nest.spawn(name, command.args(["--debug", "--log-format=text"]))?;
+        let mut process = nest.spawn(name, command)?;
         let itself = Cluster::new(name, plain(http).await?);
-        let end = Instant::now() + SOON;
+        let end = Instant::now() + longer(SOON);
         while !itself.answers().await {
             process.check()?;
             ensure!(Instant::now() < end, "{name} is not ready; its last words:\n{}", process.tail());
@@ -53,7 +54,12 @@ impl Companion {
         self.process.lock().unwrap_or_else(PoisonError::into_inner).check()
     }
 
-    /// The port of its metrics.
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner).id()
+    }
+
+    /// The port where it says whether it is ready.
     pub fn admin_port(&self) -> u16 {
         self.http
     }

@@ -23,7 +23,7 @@ use crate::{
     caas::{self, Caas},
     carrier, cleaner,
     cluster::{Cluster, SOON, at_root, has},
-    cluster_api::{self, ClusterApi},
+    cluster_api::{self, ClusterApi, ClusterApiManagers, ClusterApiPrograms, FakeClusterApi},
     companion::Companion,
     control_plane::{ControlPlane, Extras},
     exclusive::{only_one, require_port},
@@ -92,7 +92,9 @@ pub struct Engine {
     acted: OnceCell<()>,
     pooled: OnceCell<()>,
     hosted: OnceCell<HyperShift>,
-    topologies: OnceCell<ClusterApi>,
+    cluster_api: OnceCell<ClusterApi>,
+    /// The programs of the real one, where that makes clusters.
+    cluster_api_programs: Option<ClusterApiPrograms>,
     another_hub: OnceCell<AnotherHub>,
     orders: OnceCell<Osac>,
     instances: OnceCell<Caas>,
@@ -107,6 +109,13 @@ impl Engine {
     /// waits for the first to end.
     pub async fn start() -> anyhow::Result<Self> {
         Self::start_and_tell(&|_| ()).await
+    }
+
+    /// As [`Self::start`], with the real controllers in place of their fakes wherever this machine can run them.
+    pub async fn start_with_real_controllers() -> anyhow::Result<Self> {
+        // Before the machine's lock is taken: building them takes minutes, once.
+        let cluster_api_programs = ClusterApiPrograms::find()?;
+        Ok(Self { cluster_api_programs, ..Box::pin(Self::start()).await? })
     }
 
     /// As [`Self::start`]. Tells what is being done, as each step of it begins.
@@ -209,7 +218,8 @@ impl Engine {
             acted: OnceCell::new(),
             pooled: OnceCell::new(),
             hosted: OnceCell::new(),
-            topologies: OnceCell::new(),
+            cluster_api: OnceCell::new(),
+            cluster_api_programs: None,
             another_hub: OnceCell::new(),
             orders: OnceCell::new(),
             instances: OnceCell::new(),
@@ -293,13 +303,24 @@ impl Engine {
         self.hosted.get_or_try_init(begin).await
     }
 
-    /// As [`Self::host`], with Cluster API.
-    pub async fn topologies(&self) -> anyhow::Result<&ClusterApi> {
+    /// As [`Self::host`], with Cluster API: the real one, if the engine was started with it.
+    pub async fn cluster_api(&self) -> anyhow::Result<&ClusterApi> {
         let begin = async || {
+            let started = match &self.cluster_api_programs {
+                Some(programs) => ClusterApi::Real(
+                    Box::pin(ClusterApiManagers::start(programs, &self.nest, &self.hub)).await?,
+                ),
+                None => ClusterApi::Fake(FakeClusterApi::start(self.hub.cluster())),
+            };
             self.offer_by_template(cluster_api::BACKEND, &cluster_api::template()?).await?;
-            anyhow::Ok(ClusterApi::start(self.hub.cluster()))
+            anyhow::Ok(started)
         };
-        self.topologies.get_or_try_init(begin).await
+        self.cluster_api.get_or_try_init(begin).await
+    }
+
+    /// The fake of Cluster API, for scenarios that hold it at a step.
+    pub async fn fake_cluster_api(&self) -> anyhow::Result<&FakeClusterApi> {
+        self.cluster_api().await?.fake()
     }
 
     /// The other hub, which the first to ask for it starts. No ProviderConfig leads to it but those of scenarios' own.
@@ -412,6 +433,7 @@ impl Engine {
         }
         self.fulfiller.check()?;
         self.another_hub.get().map_or(Ok(()), AnotherHub::check)?;
+        self.cluster_api.get().map_or(Ok(()), ClusterApi::check)?;
         for beside in [&self.carrier, &self.cleaner] {
             beside.get().map_or(Ok(()), Companion::check)?;
         }
@@ -421,7 +443,8 @@ impl Engine {
     /// Last log lines of the programs, for the report of a failure.
     pub fn words(&self) -> String {
         let tail = |name: &str| crate::nest::tail(&self.nest.log(name), 3000);
-        let names = self.metrics().into_iter().map(|(name, _)| name);
+        let real = self.cluster_api.get().filter(|it| it.is_real()).map(|_| ClusterApiManagers::names());
+        let names = self.metrics().into_iter().map(|(name, _)| name).chain(real.into_iter().flatten());
         let all: Vec<String> =
             names.map(|name| format!("--- the end of {name}'s log\n{}", tail(name))).collect();
         all.join("\n")

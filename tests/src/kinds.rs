@@ -53,6 +53,10 @@ kinds! {
     NODE_POOL = "hypershift.openshift.io/v1beta1" "NodePool";
     /// One cluster of Cluster API.
     TOPOLOGY = "cluster.x-k8s.io/v1beta2" "Cluster";
+    /// Control plane of such a cluster, where kubeadm makes it.
+    KUBEADM_CONTROL_PLANE = "controlplane.cluster.x-k8s.io/v1beta2" "KubeadmControlPlane";
+    /// Node of a delivered cluster.
+    NODE = "v1" "Node";
     /// One cluster of OSAC.
     ORDER = "osac.openshift.io/v1alpha1" "ClusterOrder";
     /// One cluster of CaaS.

@@ -32,6 +32,7 @@ pub mod function;
 pub mod gate;
 pub mod hive;
 pub mod hub;
+pub mod hub_controller;
 pub mod hypershift;
 pub mod invariants;
 pub mod keystone;

@@ -194,7 +194,7 @@ impl Job {
 }
 
 /// As it is in the data of a Secret.
-pub(crate) fn encoded(text: &str) -> String {
+pub fn encoded(text: &str) -> String {
     BASE64_STANDARD.encode(text)
 }
 

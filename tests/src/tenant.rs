@@ -90,7 +90,7 @@ impl<'e> Tenant<'e> {
             Fulfilled::ByActorAlone => {}
             Fulfilled::ByHive => engine.offer.admit(pool(&namespace), &namespace).await?,
             Fulfilled::ByHyperShift => engine.host().await.map(|_| ())?,
-            Fulfilled::ByClusterApi => engine.topologies().await.map(|_| ())?,
+            Fulfilled::ByClusterApi => engine.cluster_api().await.map(|_| ())?,
             Fulfilled::ByOsac => engine.orders().await.map(|_| ())?,
             Fulfilled::ByCaas => engine.instances().await.map(|_| ())?,
         }

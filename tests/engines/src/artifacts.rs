@@ -43,10 +43,31 @@ pub enum Content {
         /// Directory in that module.
         directory: &'static str,
     },
+    /// CRDs and webhooks of controllers, as kubebuilder lays them out.
+    Configurations {
+        /// The `config` directory of each controller.
+        of: &'static [Configuration],
+        /// Environment variable that names a directory with another set of them.
+        variable: &'static str,
+    },
+}
+
+/// The `config` directory of a controller: its CRDs are in `crd/bases`, its webhooks in `webhook/manifests.yaml`.
+#[derive(Debug)]
+pub struct Configuration {
+    /// Directory in the entry.
+    pub name: &'static str,
+    /// Go module that has them.
+    pub module: &'static str,
+    /// Directory in that module.
+    pub directory: &'static str,
 }
 
 const KUBERNETES: &str = "k8s.io/kubernetes";
 const CROSSPLANE: &str = "github.com/crossplane/crossplane/v2";
+const CLUSTER_API: &str = "sigs.k8s.io/cluster-api";
+/// Environment variable of a directory with other programs of Cluster API, or their definitions.
+pub const CLUSTER_API_VARIABLE: &str = "TESTPLATFORM_CLUSTER_API";
 const PROVIDER_KUBERNETES: &str = "github.com/crossplane-contrib/provider-kubernetes";
 
 const fn program(
@@ -62,8 +83,12 @@ const fn manifests(name: &'static str, module: &'static str, directory: &'static
     Artifact { name, content: Content::Manifests { module, directory } }
 }
 
+const fn configuration(name: &'static str, module: &'static str, directory: &'static str) -> Configuration {
+    Configuration { name, module, directory }
+}
+
 /// Every module, in the order in which they are built.
-pub static MODULES: [GoModule; 7] = [
+pub static MODULES: [GoModule; 8] = [
     GoModule {
         directory: "tests/controlplane",
         build_time: "6 minutes",
@@ -111,6 +136,52 @@ pub static MODULES: [GoModule; 7] = [
                 "PROVIDER_KUBERNETES_BIN",
             ),
             manifests("provider-kubernetes-crds", PROVIDER_KUBERNETES, "package/crds"),
+        ],
+    },
+    GoModule {
+        directory: "tests/cluster-api",
+        build_time: "5 minutes",
+        versions: &[("sigs.k8s.io/cluster-api/version.gitVersion", CLUSTER_API)],
+        artifacts: &[
+            program("cluster-api-core", "sigs.k8s.io/cluster-api/core", "core", CLUSTER_API_VARIABLE),
+            program(
+                "cluster-api-bootstrap",
+                "sigs.k8s.io/cluster-api/bootstrap/kubeadm",
+                "kubeadm",
+                CLUSTER_API_VARIABLE,
+            ),
+            program(
+                "cluster-api-control-plane",
+                "sigs.k8s.io/cluster-api/controlplane/kubeadm",
+                "kubeadm",
+                CLUSTER_API_VARIABLE,
+            ),
+            program(
+                "cluster-api-infrastructure",
+                "sigs.k8s.io/cluster-api/test/infrastructure/docker",
+                "docker",
+                CLUSTER_API_VARIABLE,
+            ),
+            Artifact {
+                name: "cluster-api-definitions",
+                content: Content::Configurations {
+                    of: &[
+                        configuration("cluster-api-core", CLUSTER_API, "core/config"),
+                        configuration("cluster-api-bootstrap", CLUSTER_API, "bootstrap/kubeadm/config"),
+                        configuration(
+                            "cluster-api-control-plane",
+                            CLUSTER_API,
+                            "controlplane/kubeadm/config",
+                        ),
+                        configuration(
+                            "cluster-api-infrastructure",
+                            "sigs.k8s.io/cluster-api/test",
+                            "infrastructure/docker/config",
+                        ),
+                    ],
+                    variable: CLUSTER_API_VARIABLE,
+                },
+            },
         ],
     },
     // Validates Tekton objects as Tekton's webhook does.

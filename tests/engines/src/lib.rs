@@ -34,7 +34,7 @@ pub use archive::{Pins, archive_name, write_archive};
 use artifacts::{Artifact, Content, GoModule, find_artifact, repository};
 pub use cache::{Cache, Entry, FileRecord, Key, Lock, Origin, RECORD, Record};
 pub use settings::Settings;
-use settings::overridden_program;
+use settings::{overridden_directory, overridden_program};
 use toolchain::{BUILD_FLAGS, Toolchain, platform};
 
 /// Changes whenever the layout of an entry does.
@@ -113,6 +113,7 @@ impl Engines {
                 find_artifact(name).with_context(|| format!("there is no engine program called {name}"))?;
             let overridden = match artifact.content {
                 Content::Program { variable, .. } => overridden_program(variable, name),
+                Content::Configurations { variable, .. } => overridden_directory(variable, name),
                 Content::Manifests { .. } => None,
             };
             if let Some(path) = overridden {

@@ -52,3 +52,9 @@ pub fn overridden_program(variable: &str, name: &str) -> Option<PathBuf> {
     let path = path_variable(variable)?;
     [path.join(name), path].into_iter().find(|path| Path::is_file(path))
 }
+
+/// The directory called `name` below the one that a variable names.
+#[must_use]
+pub fn overridden_directory(variable: &str, name: &str) -> Option<PathBuf> {
+    path_variable(variable).map(|path| path.join(name)).filter(|path| path.is_dir())
+}

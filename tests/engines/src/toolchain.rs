@@ -70,12 +70,31 @@ impl Toolchain {
     pub fn build(&self, module: &GoModule, artifacts: &[&Artifact], directory: &Path) -> anyhow::Result<()> {
         self.build_programs(module, artifacts, directory)?;
         for artifact in artifacts {
-            if let Content::Manifests { module: source, directory: below } = artifact.content {
-                let root = self.run(module, &["list", "-m", "-f", "{{.Dir}}", source])?;
-                copy_yaml(&Path::new(root.trim()).join(below), &directory.join(artifact.name).join("crds"))?;
+            let to = directory.join(artifact.name).join("crds");
+            match artifact.content {
+                Content::Program { .. } => {}
+                Content::Manifests { module: source, directory: below } => {
+                    copy_yaml(&self.module_directory(module, source)?.join(below), &to)?;
+                }
+                Content::Configurations { of, .. } => {
+                    for one in of {
+                        let from = self.module_directory(module, one.module)?.join(one.directory);
+                        copy_yaml(&from.join("crd/bases"), &to.join(one.name).join("crds"))?;
+                        copy_file(
+                            &from.join("webhook/manifests.yaml"),
+                            &to.join(one.name).join("webhooks.yaml"),
+                        )?;
+                    }
+                }
             }
         }
         Ok(())
+    }
+
+    /// Directory of a Go module that this one requires.
+    fn module_directory(&self, module: &GoModule, required: &str) -> anyhow::Result<PathBuf> {
+        let root = self.run(module, &["list", "-m", "-f", "{{.Dir}}", required])?;
+        Ok(PathBuf::from(root.trim()))
     }
 
     fn build_programs(
@@ -88,7 +107,7 @@ impl Toolchain {
             .iter()
             .filter_map(|artifact| match artifact.content {
                 Content::Program { package, output, .. } => Some((artifact.name, package, output)),
-                Content::Manifests { .. } => None,
+                Content::Manifests { .. } | Content::Configurations { .. } => None,
             })
             .collect();
         if programs.is_empty() {
@@ -99,25 +118,27 @@ impl Toolchain {
             let version = self.run(module, &["list", "-m", "-f", "{{.Version}}", source])?;
             linker_flags = format!("{linker_flags} -X {variable}={}", version.trim());
         }
-        let out = directory.join("out");
-        fs::create_dir_all(&out)?;
-        // One command for all of them: Go loads the packages that they share once.
-        let mut command = self.command(module);
-        command.arg("build").args(BUILD_FLAGS).args(["-ldflags", &linker_flags, "-o"]).arg(&out);
-        command.args(programs.iter().map(|(_, package, _)| package));
         let names: Vec<_> = programs.iter().map(|(name, ..)| *name).collect();
         let names = names.join(", ");
         report(&format!("building {names}: once per machine, about {} on two cores", module.build_time));
         let started = Instant::now();
-        run_with_heartbeat(&mut command)
-            .with_context(|| format!("cannot build {names} in {}", module.directory))?;
-        report(&format!("built {names} in {} s", started.elapsed().as_secs()));
-        for (name, _, output) in programs {
-            let bin = directory.join(name).join("bin");
-            fs::create_dir_all(&bin)?;
-            fs::rename(out.join(output), bin.join(name))
-                .with_context(|| format!("go build made no {output}"))?;
+        for batch in distinct_outputs(programs) {
+            let out = directory.join("out");
+            fs::create_dir_all(&out)?;
+            // One command for all of them: Go loads the packages that they share once.
+            let mut command = self.command(module);
+            command.arg("build").args(BUILD_FLAGS).args(["-ldflags", &linker_flags, "-o"]).arg(&out);
+            command.args(batch.iter().map(|(_, package, _)| package));
+            run_with_heartbeat(&mut command)
+                .with_context(|| format!("cannot build {names} in {}", module.directory))?;
+            for (name, _, output) in batch {
+                let bin = directory.join(name).join("bin");
+                fs::create_dir_all(&bin)?;
+                fs::rename(out.join(output), bin.join(name))
+                    .with_context(|| format!("go build made no {output}"))?;
+            }
         }
+        report(&format!("built {names} in {} s", started.elapsed().as_secs()));
         Ok(())
     }
 
@@ -141,6 +162,22 @@ impl Toolchain {
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
+}
+
+/// Name, package and output of a program.
+type Program = (&'static str, &'static str, &'static str);
+
+/// Batches of programs, in each of which no two have the same output: `go build` would write one over the other.
+fn distinct_outputs(programs: Vec<Program>) -> Vec<Vec<Program>> {
+    let mut batches: Vec<Vec<Program>> = Vec::new();
+    for program in programs {
+        let has_output = |batch: &Vec<Program>| batch.iter().any(|(.., output)| *output == program.2);
+        match batches.iter_mut().find(|batch| !has_output(batch)) {
+            Some(batch) => batch.push(program),
+            None => batches.push(vec![program]),
+        }
+    }
+    batches
 }
 
 /// Runs a command, and reports once a minute that it is still running.
@@ -188,9 +225,14 @@ fn copy_yaml(from: &Path, to: &Path) -> anyhow::Result<()> {
     for entry in fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {
         let path = entry?.path();
         if let Some(name) = path.file_name().filter(|_| path.extension().is_some_and(|e| e == "yaml")) {
-            // Not `copy`, which would make it read-only like the files in Go's module cache.
-            fs::write(to.join(name), fs::read(&path)?)?;
+            copy_file(&path, &to.join(name))?;
         }
     }
     Ok(())
+}
+
+fn copy_file(from: &Path, to: &Path) -> anyhow::Result<()> {
+    // Not `copy`, which would make it read-only like the files in Go's module cache.
+    let content = fs::read(from).with_context(|| format!("cannot read {}", from.display()))?;
+    Ok(fs::write(to, content)?)
 }

@@ -8,7 +8,7 @@ use super::{Credential, IDENTITY, define, issue, prepare};
 use crate::{
     binaries::Binaries,
     cluster::Cluster,
-    cluster_api::{self, ClusterApi},
+    cluster_api::{self, FakeClusterApi},
     control_plane::ControlPlane,
     hive::{Behaviour, Hive},
     hypershift::{self, HyperShift},
@@ -36,7 +36,7 @@ pub struct AnotherHub {
     watches: Vec<JoinHandle<()>>,
     fulfiller: Provider,
     plane: ControlPlane,
-    _cluster_api: ClusterApi,
+    _cluster_api: FakeClusterApi,
 }
 
 impl AnotherHub {
@@ -61,7 +61,7 @@ impl AnotherHub {
             credential: issue(&plane, IDENTITY, "0").await?,
             hive: OnceCell::new(),
             watches: recorder.also(hub),
-            _cluster_api: ClusterApi::start(hub),
+            _cluster_api: FakeClusterApi::start(hub),
             fulfiller,
             plane,
         })

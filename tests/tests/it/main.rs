@@ -15,6 +15,7 @@ mod campaign;
 mod control_plane;
 mod demo;
 mod harness;
+mod hub_controllers;
 mod install;
 mod kubeconfigs;
 mod ledger;
@@ -44,6 +45,7 @@ const STANDALONE: &[Case] = &[
     case!(provider::account::a_token_in_place_of_the_admin).whole(),
     case!(provider::prerequisites::what_comes_before_a_cluster_is_made_on_the_hub_and_goes_after_it).whole(),
     case!(provider::bundles::bundles_are_set_up_in_a_cluster_and_taken_down_before_it_goes).whole(),
+    case!(hub_controllers::real_cluster_api_makes_a_cluster_that_is_used_and_removed).whole(),
     case!(provider::cleanup::clusters_that_nobody_needs_are_torn_down),
     case!(provider::namespace_deleted::nothing_is_withdrawn_for_want_of_rights),
     case!(provider::namespace_deleted::clusters_end_though_their_namespace_and_its_rights_are_deleted),
@@ -79,6 +81,7 @@ const STANDALONE: &[Case] = &[
     blocking!(load::function_and_no_op_are_measured_side_by_side).whole(),
     blocking!(load::what_cannot_be_measured_is_an_error_of_its_own),
     blocking!(refusals::without_go_and_programs_it_says_what_to_install),
+    blocking!(hub_controllers::a_directory_without_one_of_the_programs_is_refused),
     blocking!(table::scenarios_are_listed),
     blocking!(demo::a_file_without_a_claim_is_refused_at_once),
 ];
@@ -98,8 +101,12 @@ const WITH_ENGINE: &[Case] = &[
 
 /// Programs that a case starts to see how they end. They are this program, with this variable set.
 pub const VICTIM: &str = "TESTPLATFORM_VICTIM";
-const VICTIMS: &[Case] =
-    &[case!(control_plane::victim), blocking!(refusals::victims::programs), case!(refusals::victims::engine)];
+const VICTIMS: &[Case] = &[
+    case!(control_plane::victim),
+    blocking!(refusals::victims::programs),
+    case!(refusals::victims::engine),
+    blocking!(hub_controllers::find),
+];
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();

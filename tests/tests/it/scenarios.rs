@@ -5,7 +5,8 @@
 //! would, and by halves where that is the point. Where it begins with `hive_`, Hive gives clusters out of a pool; where it
 //! begins with `hypershift_`, `cluster_api_`, `osac_` or `caas_`, HyperShift, Cluster API, OSAC or CaaS make them by a template, and
 //! Cluster API does where it begins with `prerequisites_`. Those of several hubs share one more, which the first of them starts. In those
-//! whose name ends in `_in_namespace` the tenant asks by a TestCluster in place of a claim.
+//! whose name ends in `_in_namespace` the tenant asks by a TestCluster in place of a claim. Those that begin with `real::` run on
+//! the real controllers of the hub, on an engine of their own; without `real::` they run on the fakes.
 //!
 //! The quick tier has those scenarios that show something that only a real engine can; [`quick`] says what. `tests/SCENARIOS.md` lists them all.
 
@@ -17,6 +18,7 @@ mod canary;
 mod cleanup;
 mod cloud_credential;
 mod cluster_api;
+mod cluster_api_life;
 mod credentials;
 mod ctl;
 mod cut_off;
@@ -61,8 +63,8 @@ use std::sync::Arc;
 use libtest_mimic::Trial;
 
 use self::ways::{
-    Scenario, Way, acted, alone, both, charted, everywhere, hosted, in_namespace, long, order, pooled, quick,
-    remotes, run, scenario, topology, undelivered, ways,
+    HubControllers, Scenario, Way, acted, alone, both, charted, everywhere, hosted, in_namespace, long,
+    on_either, order, pooled, quick, remotes, run, scenario, topology, undelivered, ways,
 };
 use crate::{
     harness::{Selection, Shared, Tier},
@@ -175,11 +177,16 @@ const SCENARIOS: &[Scenario] = &[
         everywhere(topology(scenario!(cluster_api::cluster_api_happy_path))),
     ),
     topology(scenario!(cluster_api::cluster_api_torn_down)),
-    topology(scenario!(cluster_api::cluster_api_resized)),
+    on_either(topology(scenario!(cluster_api::cluster_api_resized))),
     quick(
         "provider-kubernetes applies one change of the topology after the other",
-        topology(scenario!(cluster_api::cluster_api_upgraded)),
+        on_either(topology(scenario!(cluster_api::cluster_api_upgraded))),
     ),
+    on_either(topology(scenario!(cluster_api_life::cluster_api_life))),
+    on_either(topology(scenario!(cluster_api_life::cluster_api_kubeconfig_renewed))),
+    on_either(topology(scenario!(cluster_api_life::cluster_api_deleted_at_each_phase))),
+    on_either(topology(scenario!(cluster_api_life::cluster_api_deleted_behind_our_back))),
+    on_either(remotes(2, topology(scenario!(cluster_api_life::cluster_api_two_claims)))),
     everywhere(order(scenario!(osac::osac_happy_path))),
     order(scenario!(osac::osac_job_failed)),
     order(scenario!(osac::osac_resized)),
@@ -330,13 +337,19 @@ const SCENARIOS: &[Scenario] = &[
 
 /// Trials of every way of every scenario.
 pub fn trials(selection: &Selection) -> anyhow::Result<Vec<Trial>> {
-    let shared = Shared::new()?;
+    let (fake, real) = (Shared::new()?, Shared::new()?);
     let trial = |way: Way| {
-        let shared = Arc::clone(&shared);
+        let shared = Arc::clone(match way.on {
+            HubControllers::Fake => &fake,
+            HubControllers::Real => &real,
+        });
         let trial = move || shared.runtime.block_on(run(&shared, way));
         selection.trial(way.title(), way.tier, trial)
     };
-    Ok(SCENARIOS.iter().flat_map(ways).filter_map(trial).collect())
+    // Those on the real controllers come last: they wait until the other engine has ended.
+    let (last, first): (Vec<Way>, Vec<Way>) =
+        SCENARIOS.iter().flat_map(ways).partition(|way| way.on == HubControllers::Real);
+    Ok(first.into_iter().chain(last).filter_map(trial).collect())
 }
 
 /// Every way of every scenario, for the table of them.

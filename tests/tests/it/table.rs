@@ -36,7 +36,8 @@ const WHOLE: &str = "
 ## Whole tier
 
 `cargo whole` runs these too. Where a name ends in `_in_namespace` the tenant asks by a TestCluster; where it ends in `_acted`
-the upstream controller is played on the hub in place of our provider.
+the upstream controller is played on the hub in place of our provider. Those that begin with `real::` run on the real Cluster API, as
+[CONTRIBUTING](../CONTRIBUTING.md#run-on-real-controllers) explains; the same names without `real::` run on its fake.
 
 ```text
 ";

@@ -24,6 +24,32 @@ fn manifests_are_copied_without_a_build() {
 }
 
 #[test]
+fn definitions_of_controllers_are_kept_apart() {
+    let machine = Machine::new();
+    let found = machine.engines().ensure(&["cluster-api-definitions"]).unwrap();
+    let of = |path: &str| fs::read_to_string(found["cluster-api-definitions"].join(path)).unwrap();
+    assert_eq!(of("cluster-api-core/crds/b.yaml"), "kind: core\n");
+    assert_eq!(of("cluster-api-control-plane/crds/b.yaml"), "kind: controlplane/kubeadm\n");
+    assert_eq!(of("cluster-api-infrastructure/webhooks.yaml"), "kind: Webhook\n");
+    assert_eq!(machine.builds(), 0);
+}
+
+#[test]
+fn programs_of_one_name_are_not_built_over_each_other() {
+    let machine = Machine::new();
+    let names = ["cluster-api-core", "cluster-api-bootstrap", "cluster-api-control-plane"];
+    let found = machine.engines().ensure(&names).unwrap();
+    let says = |name: &str| {
+        let output = Command::new(&found[name]).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    assert_eq!(says("cluster-api-core"), "sigs.k8s.io/cluster-api/corebuilt");
+    assert_eq!(says("cluster-api-bootstrap"), "sigs.k8s.io/cluster-api/bootstrap/kubeadmbuilt");
+    assert_eq!(says("cluster-api-control-plane"), "sigs.k8s.io/cluster-api/controlplane/kubeadmbuilt");
+    assert_eq!(machine.builds(), 2);
+}
+
+#[test]
 fn another_go_version_builds_another_entry() {
     let machine = Machine::new();
     machine.engines().ensure(&["registry"]).unwrap();

@@ -42,7 +42,7 @@ fn full_disk_leaves_no_partial_cache() {
     let large = "x".repeat(100_000);
     fs::write(machine.path("tools/module/cluster/crds/a.yaml"), &large).unwrap();
     machine.set("large", &large);
-    let go = GO.replace("  chmod", "  cat \"$here/large\" >>\"$2/registry\" || exit 1\n  chmod");
+    let go = GO.replace("    chmod", "    cat \"$here/large\" >>\"$out/$name\" || exit 1\n    chmod");
     fs::write(machine.path("tools/go"), go).unwrap();
     for artifact in ["registry", "crossplane-crds"] {
         let Some(output) = on_a_small_disk(&machine, artifact) else { return };

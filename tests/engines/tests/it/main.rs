@@ -35,8 +35,16 @@ build)
   sleep "$(cat "$here/seconds")"
   if [ -f "$here/failure" ]; then cat "$here/failure" >&2; exit 1; fi
   while [ "$1" != -o ]; do shift; done
-  printf '#!/bin/sh\necho built\n' >"$2/registry"
-  chmod +x "$2/registry"
+  out=$2
+  shift 2
+  # The output of a package is named after the end of its path. That in `.` is the registry.
+  for package in "$@"; do
+    name=${package##*/}
+    [ "$package" = . ] && name=registry
+    [ -e "$out/$name" ] && { echo "$name is there twice" >&2; exit 1; }
+    printf '#!/bin/sh\necho %s\n' "${package#.}built" >"$out/$name"
+    chmod +x "$out/$name"
+  done
   ;;
 esac
 "#;
@@ -52,6 +60,13 @@ impl Machine {
         let go = machine.path("tools/go");
         fs::create_dir_all(machine.path("tools/module/cluster/crds")).unwrap();
         fs::write(machine.path("tools/module/cluster/crds/a.yaml"), "kind: A\n").unwrap();
+        for manager in ["core", "bootstrap/kubeadm", "controlplane/kubeadm", "infrastructure/docker"] {
+            let config = machine.path("tools/module").join(manager).join("config");
+            fs::create_dir_all(config.join("crd/bases")).unwrap();
+            fs::create_dir_all(config.join("webhook")).unwrap();
+            fs::write(config.join("crd/bases/b.yaml"), format!("kind: {manager}\n")).unwrap();
+            fs::write(config.join("webhook/manifests.yaml"), "kind: Webhook\n").unwrap();
+        }
         fs::write(&go, GO).unwrap();
         fs::set_permissions(&go, fs::Permissions::from_mode(0o755)).unwrap();
         machine.set("version", "go1.99.1\n");

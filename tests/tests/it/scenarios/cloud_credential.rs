@@ -76,7 +76,7 @@ async fn lies_as_it_has_to(
 
 pub async fn cluster_api_cloud_credential(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let (konflux, hub) = (tenant.konflux(), tenant.engine.hub.cluster());
-    let player = tenant.engine.topologies().await?;
+    let player = tenant.engine.fake_cluster_api().await?;
     let identities = tenant.engine.identities().await?;
     let user = tenant.namespace.as_str();
     let mut entry = Entry::new(tenant, cluster_api::template()?, "");

@@ -1,17 +1,20 @@
 //! Clusters by a template that Cluster API makes: the claim becomes a Cluster with a topology, and its kubeconfig comes back. There is no
 //! password.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
-    cluster::{At, SOON, at, has},
+    cluster::{At, Cluster, SOON, at, has},
     cluster_api::{ENDING, topology},
+    control_plane::connect,
     hive::{
         objects::{kubeconfig, text, token},
         offer::CREDENTIALS,
     },
     hypershift::CLUSTERS,
-    kinds::SECRET,
+    kinds::{NODE, SECRET},
     tenant::{Tenant, decoded},
     witness::Witness,
 };
@@ -23,12 +26,12 @@ use super::{
 };
 
 /// The Secret that the provider publishes for a Cluster.
-fn published(name: &str) -> At {
+pub fn published(name: &str) -> At {
     at(SECRET, CREDENTIALS, &format!("{name}-credentials"))
 }
 
 /// Of a Cluster on the hub, its own kubeconfig included.
-async fn nothing_left(tenant: &Tenant<'_>, name: &str) -> anyhow::Result<()> {
+pub async fn nothing_left(tenant: &Tenant<'_>, name: &str) -> anyhow::Result<()> {
     let hub = tenant.engine.hub.cluster();
     let own = at(SECRET, CLUSTERS, &format!("{name}-kubeconfig"));
     for at in [topology(name), own, published(name)] {
@@ -38,17 +41,33 @@ async fn nothing_left(tenant: &Tenant<'_>, name: &str) -> anyhow::Result<()> {
 }
 
 /// Makes the claim, and waits through to Ready. The name of its Cluster.
-async fn got(tenant: &Tenant<'_>, more: &Value) -> anyhow::Result<String> {
+pub async fn got(tenant: &Tenant<'_>, more: &Value) -> anyhow::Result<String> {
     tenant.ask(more).await?;
     let name = tenant.composite().await?;
     tenant.until_phase("Ready").await?;
-    tenant.until_secret(SOON, &kubeconfig(&name, &token(&name))).await?;
+    delivered(tenant).await?;
     Ok(name)
+}
+
+/// Waits until the tenant's Secret has a kubeconfig, and uses it if the cluster has an API server. The data of the Secret.
+pub async fn delivered(tenant: &Tenant<'_>) -> anyhow::Result<BTreeMap<String, String>> {
+    if !tenant.engine.cluster_api().await?.is_real() {
+        let name = tenant.composite().await?;
+        return tenant.until_secret(SOON, &kubeconfig(&name, &token(&name))).await;
+    }
+    let filled = |secret: &Value| decoded(secret).get("kubeconfig").is_some_and(|text| !text.is_empty());
+    let secret = tenant.konflux().until_is(&tenant.secret(), SOON, "with a kubeconfig", filled).await?;
+    let data = decoded(&secret);
+    let client = connect(data.get("kubeconfig").context("no kubeconfig")?).await?;
+    let nodes = Cluster::new("the delivered cluster", client).list(NODE).await;
+    let nodes = nodes.context("the delivered kubeconfig does not work")?;
+    ensure!(!nodes.is_empty(), "the delivered cluster has no nodes");
+    Ok(data)
 }
 
 pub async fn cluster_api_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let hub = tenant.engine.hub.cluster();
-    let player = tenant.engine.topologies().await?;
+    let player = tenant.engine.fake_cluster_api().await?;
     tenant.ask(&json!({})).await?;
     let name = tenant.composite().await?;
     player.hold(&name);
@@ -87,7 +106,7 @@ pub async fn cluster_api_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
 pub async fn cluster_api_torn_down(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let name = got(tenant, &json!({})).await?;
     let (konflux, hub) = (tenant.konflux(), tenant.engine.hub.cluster());
-    let player = tenant.engine.topologies().await?;
+    let player = tenant.engine.fake_cluster_api().await?;
     let objects = [tenant.object("managed").await?, tenant.object("credentials").await?];
     let composite = tenant.composite_at().await?;
     player.hold_end(&name, 0);
@@ -127,7 +146,7 @@ pub async fn cluster_api_torn_down(tenant: &Tenant<'_>) -> anyhow::Result<()> {
 /// Cluster API calls nothing final. What only somebody who changes something would heal is taken for that once it has lasted; what others
 /// may free is waited for, however long it lasts. The API before this one had a word for what is final, which counts at once.
 pub async fn cluster_api_refused(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let player = tenant.engine.topologies().await?;
+    let player = tenant.engine.fake_cluster_api().await?;
     let waits = tenant.another("waits").await?;
     player.block(&waits.namespace, "Quota exceeded for cores: requested 4, but already used 20 of 20");
     player.block(&tenant.namespace, "flavor m1.huge could not be found; password=hunter2");

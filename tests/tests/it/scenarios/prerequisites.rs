@@ -87,7 +87,7 @@ async fn goes_first(tenant: &Tenant<'_>, name: &str) -> anyhow::Result<()> {
     settings.verdict().await?;
     drop(settings);
     ensure!(hub.get(&topology(name)).await?.is_some(), "the cluster did not wait");
-    tenant.engine.topologies().await?.let_go(name);
+    tenant.engine.fake_cluster_api().await?.let_go(name);
     hub.until_gone(&topology(name), GONE).await?;
     nothing_left(tenant, name).await
 }
@@ -123,7 +123,7 @@ pub async fn prerequisites_before_cluster(tenant: &Tenant<'_>) -> anyhow::Result
     tenant.until_condition("RequestAccepted", "True", "").await?;
     ensure!(hub.get(&beside(&name, "-unwanted")).await?.is_none(), "made what nobody asked for");
 
-    tenant.engine.topologies().await?.hold_end(&name, 0);
+    tenant.engine.fake_cluster_api().await?.hold_end(&name, 0);
     tenant.change(&json!({ "tearDownCluster": true })).await?;
     goes_first(tenant, &name).await?;
     tenant.until(GONE, "over", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
@@ -172,7 +172,7 @@ pub async fn prerequisites_claim_deleted(tenant: &Tenant<'_>) -> anyhow::Result<
     grant(tenant, &name, "-settings", "approved").await?;
     grant(tenant, &name, "-visit", "done").await?;
     tenant.until(GONE, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
-    tenant.engine.topologies().await?.hold_end(&name, 0);
+    tenant.engine.fake_cluster_api().await?.hold_end(&name, 0);
     let composites = [tenant.composite_at().await?, early.composite_at().await?];
     hub.until_is(&beside(&other, "-settings"), GONE, "made", |_| true).await?;
     for claim in [tenant.claim(), early.claim()] {

@@ -17,6 +17,15 @@ use crate::harness::{Outcome, Shared, Tier, repeat};
 /// Limit for one of them before it counts as hung.
 const TIMEOUT: Duration = Duration::from_mins(10);
 
+/// Controllers of the hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HubControllers {
+    /// Their fakes.
+    Fake,
+    /// The real ones, as far as this machine can run them.
+    Real,
+}
+
 #[derive(Clone, Copy)]
 pub(super) struct Scenario {
     pub(super) name: &'static str,
@@ -29,6 +38,8 @@ pub(super) struct Scenario {
     pub(super) by: &'static [Fulfilled],
     /// How its tenant asks. It runs once with each.
     pub(super) asking: &'static [Flavour],
+    /// Which controllers of the hub it runs on. It runs once on each.
+    pub(super) on: &'static [HubControllers],
     /// Time limit.
     pub(super) timeout: Duration,
     /// Why its first way is in the quick tier: what only a real engine shows.
@@ -52,6 +63,7 @@ impl Scenario {
             alone: false,
             by: &[Fulfilled::ByProvider],
             asking: &[Flavour::Claim],
+            on: &[HubControllers::Fake],
             timeout: TIMEOUT,
             shows: None,
         }
@@ -107,6 +119,11 @@ pub(super) const fn in_namespace(scenario: Scenario) -> Scenario {
     Scenario { asking: &[Flavour::TestCluster], ..scenario }
 }
 
+/// Runs on fakes and on the real controllers: it holds neither at a step.
+pub(super) const fn on_either(scenario: Scenario) -> Scenario {
+    Scenario { on: &[HubControllers::Fake, HubControllers::Real], ..scenario }
+}
+
 /// Waits for a poll that comes every ten minutes.
 pub(super) const fn long(scenario: Scenario) -> Scenario {
     Scenario { timeout: TIMEOUT.saturating_mul(4), ..scenario }
@@ -123,6 +140,7 @@ pub(super) struct Way {
     pub(super) scenario: &'static Scenario,
     pub(super) by: Fulfilled,
     pub(super) asking: Flavour,
+    pub(super) on: HubControllers,
     pub(super) tier: Tier,
 }
 
@@ -142,7 +160,11 @@ impl Way {
     }
 
     pub(super) fn title(self) -> String {
-        format!("scenarios::{}", self.name())
+        let group = match self.on {
+            HubControllers::Fake => "scenarios",
+            HubControllers::Real => "real",
+        };
+        format!("{group}::{}", self.name())
     }
 }
 
@@ -152,16 +174,23 @@ pub(super) fn ways(scenario: &'static Scenario) -> Vec<Way> {
     let legal = |way: &(Fulfilled, Flavour)| {
         !matches!(way, (Fulfilled::ByActor | Fulfilled::ByActorAlone, Flavour::TestCluster))
     };
-    let ways = all.filter(legal).enumerate().map(|(nth, (by, asking))| {
-        let tier = if nth == 0 && scenario.shows.is_some() { Tier::Quick } else { Tier::Whole };
-        Way { scenario, by, asking, tier }
+    let ways = all.filter(legal).enumerate().flat_map(|(nth, (by, asking))| {
+        scenario.on.iter().map(move |on| {
+            let quick = nth == 0 && *on == HubControllers::Fake && scenario.shows.is_some();
+            let tier = if quick { Tier::Quick } else { Tier::Whole };
+            Way { scenario, by, asking, on: *on, tier }
+        })
     });
     ways.collect()
 }
 
 pub(super) async fn run(shared: &Shared<Engine>, way: Way) -> Result<(), Failed> {
-    let Way { scenario, by, asking, .. } = way;
-    let engine = shared.engine(async || Box::pin(Engine::start()).await).await?;
+    let Way { scenario, by, asking, on, .. } = way;
+    let start = async || match on {
+        HubControllers::Fake => Box::pin(Engine::start()).await,
+        HubControllers::Real => Box::pin(Engine::start_with_real_controllers()).await,
+    };
+    let engine = shared.engine(start).await?;
     let (_alone, _beside) = if scenario.alone {
         (Some(shared.quiet.write().await), None)
     } else {
@@ -175,17 +204,22 @@ pub(super) async fn run(shared: &Shared<Engine>, way: Way) -> Result<(), Failed>
             anyhow::Ok(tenant.asking(asking))
         };
         let tenant: &Tenant<'_> = tenant.get_or_try_init(begun).await?;
+        if by == Fulfilled::ByClusterApi {
+            eprintln!("{}: on {}", way.title(), engine.cluster_api().await?);
+        }
         (scenario.run)(tenant).await?;
         invariants::hold(tenant, scenario.bounds)?;
         engine.check()?;
         tenant.leave().await
     };
-    let Err(error) = shared.trials.run(&name, scenario.timeout, tried).await else { return Ok(()) };
+    let Err(error) = shared.trials.run(&way.title(), scenario.timeout, tried).await else { return Ok(()) };
     let story = match tenant.get() {
         Some(tenant) => tenant.story().await,
         None => String::new(),
     };
     let again = repeat(&way.title());
+    // A program that has ended explains the rest.
+    let ended = engine.check().err().map(|ended| format!("{ended:#}\n")).unwrap_or_default();
     // The error is last, where it is found also in an excerpt.
-    Err(format!("{story}\n{}\n{again}\n{error:#}", engine.words()).into())
+    Err(format!("{story}\n{}\n{again}\n{ended}{error:#}", engine.words()).into())
 }

@@ -1,0 +1,193 @@
+//! The fake of Cluster API: Clusters with a topology on a hub, step by step as the real controllers take them.
+//!
+//! Its phase says Provisioned long before anything answers, the kubeconfig is there by then, nothing is said of each group of nodes, and
+//! what keeps a cluster from being made is said in the sentence of a condition: all as with the real one. Left out is what nobody here
+//! looks at: machines, their deployments, classes of clusters.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use super::{objects, topology};
+use crate::{
+    cluster::{Cluster, at, has},
+    hive::objects::text,
+    hypershift::CLUSTERS,
+    kinds::{SECRET, TOPOLOGY},
+    player::{Behaves, Player, Playing, Said, Since, Troubles, play, tenant, told},
+};
+
+const FINALIZER: &str = "cluster.cluster.x-k8s.io";
+/// Until the infrastructure is there, and as long again until the API answers.
+const MAKING: Duration = Duration::from_millis(500);
+/// From a change that is asked for until it has reached the machines.
+const CHANGING: Duration = Duration::from_millis(700);
+/// How long each part of a cluster takes to go.
+const GOING: Duration = Duration::from_millis(150);
+
+/// How it behaves. Clusters go by their names, or by their tenants where that is said: they are known before they have names.
+#[derive(Clone, Default)]
+struct Behaviour {
+    /// Those that do not answer for the first time.
+    held: BTreeSet<String>,
+    /// Those whose end goes no further than to one of [`ENDING`].
+    ends_at: BTreeMap<String, usize>,
+    /// By tenant: why there is no infrastructure.
+    blocked: BTreeMap<String, String>,
+    /// By tenant: why that is given up.
+    given_up: BTreeMap<String, String>,
+}
+
+/// The fake on one hub, until it is dropped.
+pub struct FakeClusterApi {
+    behaviour: Behaves<Behaviour>,
+    _playing: Playing,
+}
+
+impl FakeClusterApi {
+    /// Begins to play.
+    pub fn start(hub: &Cluster) -> Self {
+        let behaviour = Behaves::<Behaviour>::default();
+        let played = Played { hub: hub.clone(), behaviour: behaviour.clone(), since: Since::default() };
+        Self { behaviour, _playing: play(played) }
+    }
+
+    fn behave(&self, change: impl FnOnce(&mut Behaviour)) {
+        self.behaviour.change(change);
+    }
+
+    /// Lets a Cluster not answer for the first time until it is let go.
+    pub fn hold(&self, cluster: &str) {
+        self.behave(|b| {
+            b.held.insert(cluster.to_owned());
+        });
+    }
+
+    /// Lets the end of a Cluster go no further than to one of [`super::ENDING`], until it is let go.
+    pub fn hold_end(&self, cluster: &str, at: usize) {
+        self.behave(|b| {
+            b.ends_at.insert(cluster.to_owned(), at);
+        });
+    }
+
+    /// Lets it answer or end.
+    pub fn let_go(&self, cluster: &str) {
+        self.behave(|b| {
+            b.held.remove(cluster);
+            b.ends_at.remove(cluster);
+        });
+    }
+
+    /// Lets no Cluster of a tenant have any infrastructure, and says why.
+    pub fn block(&self, tenant: &str, why: &str) {
+        self.behave(|b| {
+            b.blocked.insert(tenant.to_owned(), why.to_owned());
+        });
+    }
+
+    /// Gives that infrastructure up, as controllers do that know the words of the API before this one.
+    pub fn give_up(&self, tenant: &str, why: &str) {
+        self.behave(|b| {
+            b.given_up.insert(tenant.to_owned(), why.to_owned());
+        });
+    }
+}
+
+struct Played {
+    hub: Cluster,
+    behaviour: Behaves<Behaviour>,
+    since: Since,
+}
+
+impl Player for Played {
+    const WHO: &'static str = "cluster api";
+
+    async fn look(&mut self) -> anyhow::Result<()> {
+        let mut troubles = Troubles::default();
+        for cluster in self.hub.list(TOPOLOGY).await? {
+            let name = text(&cluster, "/metadata/name");
+            troubles.note(name, self.look_at(&cluster, name).await);
+        }
+        troubles.told()
+    }
+}
+
+impl Played {
+    async fn look_at(&mut self, cluster: &Value, name: &str) -> anyhow::Result<()> {
+        let behaviour = self.behaviour.now(Clone::clone);
+        if cluster["metadata"]["deletionTimestamp"].is_string() {
+            return self.end(cluster, name, behaviour.ends_at.get(name).copied()).await;
+        }
+        if cluster["metadata"]["finalizers"].is_null() {
+            let kept = json!({ "metadata": { "finalizers": [FINALIZER] } });
+            return Ok(self.hub.merge(&topology(name), &kept).await?);
+        }
+        if let Some(why) = behaviour.blocked.get(tenant(cluster)) {
+            let status = objects::blocked(behaviour.given_up.get(tenant(cluster)));
+            return self.say(cluster, status, &objects::begun(why)).await;
+        }
+        if !self.since.over("infrastructure", name, MAKING) {
+            return self
+                .say(cluster, json!({ "phase": "Provisioning" }), &objects::begun("waiting for the network"))
+                .await;
+        }
+        if cluster["spec"]["controlPlaneEndpoint"].is_null() {
+            self.hub.apply(&objects::secret(name)).await?;
+            let host = format!("api.{name}.hub.example");
+            let endpoint = json!({ "spec": { "controlPlaneEndpoint": { "host": host, "port": 6443 } } });
+            return Ok(self.hub.merge(&topology(name), &endpoint).await?);
+        }
+        let waits = behaviour.held.contains(name) && !has(cluster, "ControlPlaneAvailable", "True", "");
+        if waits || !self.since.over("installing", name, MAKING) {
+            let provisioned = json!({
+                "phase": "Provisioned", "initialization": { "infrastructureProvisioned": true },
+            });
+            let infrastructure = ("InfrastructureReady", "True", "Ready", String::new());
+            return self.say(cluster, provisioned, &[infrastructure]).await;
+        }
+        let there = objects::reached(cluster);
+        let same = |key: &str| cluster["status"][key] == there[key];
+        if (same("workers") && same("controlPlane")) || cluster["status"]["controlPlane"].is_null() {
+            self.since.ended("changing", name);
+            return self.say(cluster, there, &objects::settled(cluster)).await;
+        }
+        if self.since.over("changing", name, CHANGING) {
+            return self.say(cluster, there, &objects::settled(cluster)).await;
+        }
+        let upgrades = !same("controlPlane");
+        let seen = json!({ "observedGeneration": cluster["metadata"]["generation"] });
+        self.say(cluster, seen, &objects::changing(upgrades)).await
+    }
+
+    /// One part of it goes after the other. `stop`: the one that does not.
+    async fn end(&mut self, cluster: &Value, name: &str, stop: Option<usize>) -> anyhow::Result<()> {
+        let mut gone = 0;
+        for (part, going) in ["workers", "control plane", "infrastructure"].into_iter().enumerate() {
+            // Each begins to go when the one before is gone.
+            if gone == part && stop != Some(part) && self.since.over(going, name, GOING) {
+                gone = part + 1;
+            }
+        }
+        if let Some((reason, words)) = objects::ENDING.get(gone) {
+            let deleting = ("Deleting", "True", *reason, (*words).to_owned());
+            return self.say(cluster, json!({ "phase": "Deleting" }), &[deleting]).await;
+        }
+        self.hub.delete(&at(SECRET, CLUSTERS, &format!("{name}-kubeconfig"))).await?;
+        self.hub.merge(&topology(name), &json!({ "metadata": { "finalizers": null } })).await?;
+        self.since.forget(name);
+        Ok(())
+    }
+
+    /// Writes conditions, and more of the status, where any of it is not there yet.
+    async fn say(&self, cluster: &Value, more: Value, said: &[Said]) -> anyhow::Result<()> {
+        match told(cluster, more, said) {
+            Some(status) => {
+                Ok(self.hub.merge_status(&topology(text(cluster, "/metadata/name")), &status).await?)
+            }
+            None => Ok(()),
+        }
+    }
+}
