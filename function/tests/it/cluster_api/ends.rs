@@ -24,6 +24,10 @@ fn teardown_reports_its_step_and_leaves_nothing() {
         assert_eq!(world.status["progress"]["step"], reason);
         assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
     }
+    // Cluster API says the same of a cluster whose workers are gone and of one that never was to have any.
+    world.report_cluster_api(&[("WorkersAvailable", "True", "NoWorkers", "")]);
+    world.settle();
+    assert_eq!(world.condition("NodesReady"), is("False", "NotEnough"));
     world.hive_is_done();
     world.settle();
     assert_eq!(world.phase(), "Deprovisioned");

@@ -14,6 +14,8 @@ const UP_TO_CONTROL_PLANE: [(&str, &str, &str, &str); 2] =
 /// Before it was ever ready. Credentials are there in every row: none is Ready for them alone.
 #[rstest]
 #[case::nobody_looked(&[], "Pending", ("InfrastructureReady", "Unknown", "NotObserved"), "Requested")]
+#[case::topology_alone(&[("TopologyReconciled", "True", "ReconcileSucceeded", "")],
+    "Pending", ("InfrastructureReady", "Unknown", "NotObserved"), "Requested")]
 #[case::infrastructure(&[("InfrastructureReady", "False", "NotReady", "* a\n* b: waiting for x")],
     "Provisioning", ("InfrastructureReady", "False", "Provisioning"), "Infrastructure")]
 #[case::infrastructure_unknown(&[("InfrastructureReady", "Unknown", "X", "")],
@@ -85,6 +87,104 @@ fn conditions_of_an_earlier_generation_do_not_count() {
     world.report_cluster_api(&[]);
     world.settle();
     assert_eq!(world.phase(), "Ready");
+}
+
+/// Each controller notes the generation that it judged in its own condition.
+#[rstest]
+#[case("TopologyReconciled")]
+#[case("Available")]
+#[case("WorkersAvailable")]
+fn one_condition_of_an_earlier_generation_delays_all(#[case] type_: &str) {
+    let judge = |world: &mut World, generation: i64| {
+        let conditions = world.remote.as_mut().unwrap()["status"]["conditions"].as_array_mut().unwrap();
+        conditions.iter_mut().find(|c| c["type"] == type_).unwrap()["observedGeneration"] = json!(generation);
+        world.settle();
+    };
+    let mut world = World::topology_ready();
+    let generation = world.remote.as_ref().unwrap()["metadata"]["generation"].as_i64().unwrap();
+    judge(&mut world, generation - 1);
+    assert_eq!(world.condition("SpecApplied"), is("False", "Applying"));
+    assert_eq!(world.phase(), "Ready");
+    judge(&mut world, generation);
+    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
+}
+
+/// Machines report their version before the API of their cluster answers for the first time.
+#[test]
+fn version_is_reported_once_the_api_has_answered() {
+    let mut world = World::cluster_api_claim();
+    world.settle();
+    world.capi_installs();
+    world.report_cluster_api(&[
+        ("ControlPlaneInitialized", "False", "NotInitialized", ""),
+        ("ControlPlaneAvailable", "False", "NotAvailable", ""),
+        ("Available", "False", "NotAvailable", ""),
+    ]);
+    world.settle();
+    assert!(world.status["version"].is_null(), "{}", world.status);
+    world.capi_installs();
+    world.settle();
+    assert_eq!(world.status["version"], "1.29.4");
+}
+
+/// After a resize the report says for a few seconds that machines are added, and for minutes that nodes are not there.
+#[test]
+fn resize_is_progress_until_its_nodes_are_there() {
+    let mut world = World::topology_ready();
+    world.advance_time(minutes(10));
+    world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "default", "count": 3 }]);
+    world.settle();
+    // Seen by the hub, and by no controller that counts nodes.
+    world.report_cluster_api(&[("TopologyReconciled", "True", "ReconcileSucceeded", "")]);
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("False", "Applying"));
+    world.report_cluster_api(&[
+        ("ScalingUp", "True", "ScalingUp", ""),
+        ("WorkersAvailable", "False", "NotAvailable", "* MachineDeployment a: 2 available replicas"),
+        ("Available", "False", "NotAvailable", "* WorkersAvailable: 2 of 3"),
+    ]);
+    world.remote.as_mut().unwrap()["status"]["workers"]["desiredReplicas"] = json!(3);
+    world.settle();
+    world.report_cluster_api(&[("ScalingUp", "False", "NotScalingUp", "")]);
+    for _ in 0..5 {
+        world.settle();
+        assert_eq!(world.condition("SpecApplied"), is("False", "Applying"));
+        assert_eq!(world.condition_message("SpecApplied"), "2 of 3 nodes are ready");
+        assert_eq!(world.condition("NodesReady"), is("False", "Waiting"));
+        assert_eq!(world.phase(), "Ready");
+        assert!(world.status["lastError"].is_null(), "{}", world.status);
+        world.advance_time(minutes(5));
+    }
+    world.advance_time(minutes(6));
+    world.settle();
+    assert_eq!(world.phase(), "Degraded", "nodes do not take that long");
+    world.capi_installs();
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
+    assert_eq!(world.phase(), "Ready");
+}
+
+/// The condition may be True a second before the count is up.
+#[test]
+fn nodes_that_are_not_counted_are_not_ready() {
+    let mut world = World::topology_ready();
+    world.remote.as_mut().unwrap()["status"]["workers"]["availableReplicas"] = json!(1);
+    world.settle();
+    assert_eq!(world.condition("NodesReady"), is("False", "NotEnough"));
+    assert_eq!(world.condition_message("NodesReady"), "1 of 2 nodes are ready");
+    assert_eq!(world.status["progress"]["step"], "Nodes");
+    assert_eq!(world.condition("SpecApplied"), is("False", "Applying"));
+    assert_eq!(world.phase(), "Ready");
+}
+
+/// While machines are replaced there is one more than requested.
+#[test]
+fn no_more_nodes_are_ready_than_requested() {
+    let mut world = World::topology_ready();
+    world.remote.as_mut().unwrap()["status"]["workers"]["availableReplicas"] = json!(3);
+    world.settle();
+    assert_eq!(world.status["nodes"]["ready"], 2);
+    assert_eq!(world.status["nodes"]["desired"], 2);
 }
 
 #[rstest]
@@ -206,6 +306,9 @@ fn failure_of_old_api_is_final_at_once() {
 /// After it was ready: how soon the phase is Degraded, if ever, and what is shown at once.
 #[rstest]
 #[case::control_plane(&[("ControlPlaneAvailable", "False", "NotAvailable", "etcd")], Some(2), ("ControlPlaneAvailable", "False", "Unavailable"))]
+#[case::control_plane_unknown(&[("ControlPlaneAvailable", "Unknown", "InspectionFailed", "etcd")], Some(5), ("ControlPlaneAvailable", "Unknown", "Unavailable"))]
+#[case::control_plane_replaced(&[("ControlPlaneAvailable", "False", "NotAvailable", "etcd"), ("RollingOut", "True", "RollingOut", "")], Some(5), ("SpecApplied", "False", "Applying"))]
+#[case::nodes_coming(&[("WorkersAvailable", "False", "NotAvailable", ""), ("ScalingUp", "True", "ScalingUp", "")], Some(30), ("NodesReady", "False", "Waiting"))]
 #[case::workers(&[("WorkersAvailable", "False", "NotAvailable", "")], Some(2), ("NodesReady", "False", "NotEnough"))]
 #[case::machines(&[("WorkersAvailable", "False", "X", ""), ("WorkerMachinesReady", "False", "X", "a is gone")], Some(2), ("NodesReady", "False", "Unhealthy"))]
 #[case::probe(&[("RemoteConnectionProbe", "False", "Failed", "")], Some(5), ("ControlPlaneAvailable", "False", "Degraded"))]

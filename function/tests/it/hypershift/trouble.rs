@@ -210,6 +210,22 @@ fn lasting_failure_degrades_a_ready_cluster_and_never_fails_it() {
     assert_eq!(world.phase(), "Ready");
 }
 
+/// Nobody can tell whether it is down, which is no worse than that it is.
+#[test]
+fn a_control_plane_that_cannot_be_inspected_degrades_later_than_one_that_is_down() {
+    let mut world = World::hosted_ready();
+    world.advance_time(minutes(10));
+    world.report_hypershift(&[("Available", "Unknown", "StatusUnknown")]);
+    world.settle();
+    assert_eq!(level(&world, "ControlPlaneAvailable"), is("Unknown", "Unavailable"));
+    world.advance_time(minutes(4));
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+    world.advance_time(minutes(1));
+    world.settle();
+    assert_eq!(world.phase(), "Degraded");
+}
+
 #[test]
 fn nonsense_status_ends_no_cluster() {
     for status in [json!(7), json!({ "conditions": 7 }), json!({ "version": [], "conditions": [] })] {

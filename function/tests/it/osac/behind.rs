@@ -8,12 +8,14 @@ use crate::osac::{is, minutes};
 
 /// How soon the phase is Degraded, and what is shown at once.
 #[rstest]
-#[case::down("Available", "False", ("ControlPlaneAvailable", "False", "Unavailable"))]
-#[case::degraded("Degraded", "True", ("ControlPlaneAvailable", "False", "Degraded"))]
-#[case::operators("ClusterVersionSucceeding", "False", ("ControlPlaneAvailable", "True", "Available"))]
+#[case::down("Available", "False", 2, ("ControlPlaneAvailable", "False", "Unavailable"))]
+#[case::unknown("Available", "Unknown", 5, ("ControlPlaneAvailable", "Unknown", "Unavailable"))]
+#[case::degraded("Degraded", "True", 2, ("ControlPlaneAvailable", "False", "Degraded"))]
+#[case::operators("ClusterVersionSucceeding", "False", 2, ("ControlPlaneAvailable", "True", "Available"))]
 fn lasting_failure_degrades_a_ready_cluster_and_never_fails_it(
     #[case] type_: &str,
     #[case] status: &str,
+    #[case] degrades: i64,
     #[case] (shown, expected, reason): (&str, &str, &str),
 ) {
     let mut world = World::order_ready();
@@ -22,7 +24,10 @@ fn lasting_failure_degrades_a_ready_cluster_and_never_fails_it(
     world.settle();
     assert_eq!(world.phase(), "Ready", "a flap is waited out");
     assert_eq!(world.condition(shown), is(expected, reason));
-    world.advance_time(minutes(2));
+    world.advance_time(minutes(degrades - 1));
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+    world.advance_time(minutes(1));
     world.settle();
     assert_eq!(world.phase(), "Degraded");
     assert!(world.status["message"].as_str().unwrap().contains("lost its quorum"));

@@ -79,7 +79,7 @@ fn control_plane_condition(
     facts: &TopologyFacts<'_>,
     ever_ready: bool,
 ) -> Option<BackendCondition<ControlPlaneLevel>> {
-    use ConditionStatus::{False, True};
+    use ConditionStatus::{False, True, Unknown};
     if facts.api_answers() {
         let cut_off = facts.is_false(conditions::REMOTE_CONNECTION_PROBE).filter(|_| ever_ready);
         return Some(match cut_off {
@@ -90,7 +90,8 @@ fn control_plane_condition(
     let parts = [conditions::CONTROL_PLANE_INITIALIZED, conditions::CONTROL_PLANE_AVAILABLE];
     let lacks = parts.iter().find_map(|type_| facts.not_true(type_))?;
     let reason = if ever_ready { ControlPlaneLevel::Unavailable } else { ControlPlaneLevel::Creating };
-    Some(BackendCondition::of(False, reason, last_line(lacks)))
+    let status = if ever_ready && !lacks.is_false() { Unknown } else { False };
+    Some(BackendCondition::of(status, reason, last_line(lacks)))
 }
 
 fn nodes_ready_condition(
@@ -99,7 +100,12 @@ fn nodes_ready_condition(
 ) -> Option<BackendCondition<NodesLevel>> {
     use ConditionStatus::{False, True};
     let workers = facts.condition(conditions::WORKERS_AVAILABLE)?;
-    if workers.is_true() {
+    let is_deleted = facts.remote.metadata.deletion_timestamp.is_some();
+    if is_deleted && workers.reason == conditions::NO_WORKERS {
+        let message = "the cluster is being deleted, and its nodes are gone";
+        return Some(BackendCondition::of(False, NodesLevel::NotEnough, message));
+    }
+    if workers.is_true() && !facts.lacks_nodes() {
         return Some(if workers.reason == conditions::NO_WORKERS {
             BackendCondition::of(True, NodesLevel::NoNodesRequested, "no nodes were asked for")
         } else {
@@ -107,13 +113,13 @@ fn nodes_ready_condition(
         });
     }
     let unwell = facts.is_false(conditions::WORKER_MACHINES_READY);
-    let reason = match (ever_ready, unwell) {
+    let reason = match (ever_ready && !facts.nodes_are_coming(), unwell) {
         (true, Some(_)) => NodesLevel::Unhealthy,
         (true, None) => NodesLevel::NotEnough,
         (false, _) => NodesLevel::Waiting,
     };
-    let why = last_line(unwell.unwrap_or(workers));
-    let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+    let why = unwell.or_else(|| facts.not_true(conditions::WORKERS_AVAILABLE)).map(last_line);
+    let why = why.filter(|why| !why.is_empty()).map(|why| format!(": {why}")).unwrap_or_default();
     Some(BackendCondition::of(False, reason, format!("{}{why}", node_count_text(facts))))
 }
 
@@ -195,6 +201,10 @@ fn spec_condition(
     if let Some((_, message)) = changes.into_iter().find(|(type_, _)| facts.is_true(type_)) {
         return applying(message.into());
     }
+    let wanted_nodes = requested_nodes(requested);
+    if facts.lacks_nodes() || wanted_nodes.is_some_and(|count| has_other_count(facts, count)) {
+        return applying(node_count_text(facts));
+    }
     match sync {
         Some(SyncState::InSync) => {
             BackendCondition::of(True, SpecLevel::UpToDate, "the cluster is what the claim asks for")
@@ -220,6 +230,22 @@ fn contains_all(there: &Value, requested: &Value) -> bool {
     }
 }
 
+/// How many nodes all groups together have. None: the load decides on one of them.
+fn requested_nodes(requested: &Map<String, Value>) -> Option<i64> {
+    let workers = requested.get("topology").map_or(&Value::Null, |topology| &topology["workers"]);
+    workers::deployments(workers)
+        .map(|group| {
+            let scales = !group["metadata"]["annotations"][AUTOSCALE_MIN].is_null();
+            group["replicas"].as_i64().filter(|_| !scales)
+        })
+        .sum()
+}
+
+/// Whether Cluster API reports that it works on another number of nodes.
+fn has_other_count(facts: &TopologyFacts<'_>, requested: i64) -> bool {
+    facts.status.workers.value.desired_replicas.is_some_and(|desired| desired != requested)
+}
+
 fn nodes_status(facts: &TopologyFacts<'_>, requested: &Map<String, Value>) -> NodesStatus {
     let status = &facts.status.workers.value;
     let workers = requested.get("topology").map_or(&Value::Null, |topology| &topology["workers"]);
@@ -235,14 +261,10 @@ fn nodes_status(facts: &TopologyFacts<'_>, requested: &Map<String, Value>) -> No
             version: None,
         })
         .collect();
-    let scales =
-        workers::deployments(workers).any(|group| !group["metadata"]["annotations"][AUTOSCALE_MIN].is_null());
-    let sum = pools.iter().map(|pool| pool.desired).sum::<Option<i64>>().filter(|_| !scales);
-    NodesStatus {
-        desired: sum.or(status.desired_replicas),
-        ready: status.available_replicas,
-        pools: Some(pools),
-    }
+    let desired = requested_nodes(requested).or(status.desired_replicas);
+    // While machines are replaced there is one more.
+    let ready = status.available_replicas.map(|ready| desired.map_or(ready, |desired| ready.min(desired)));
+    NodesStatus { desired, ready, pools: Some(pools) }
 }
 
 fn read_progress(facts: &TopologyFacts<'_>) -> ProgressStatus {
@@ -259,7 +281,8 @@ fn read_progress(facts: &TopologyFacts<'_>) -> ProgressStatus {
     if facts.is_true(conditions::PAUSED) {
         return progress_step("Paused", "paused by operator");
     }
-    if facts.status.conditions.is_empty() {
+    // The topology is reported first, and alone.
+    if facts.condition(conditions::INFRASTRUCTURE_READY).is_none() {
         return progress_step("Requested", "Cluster API has not looked at the Cluster yet");
     }
     if let Some(lacks) = facts.not_true(conditions::INFRASTRUCTURE_READY) {
@@ -275,7 +298,7 @@ fn read_progress(facts: &TopologyFacts<'_>) -> ProgressStatus {
     if let Some(why) = facts.not_true(conditions::TOPOLOGY_RECONCILED) {
         return progress_step("Topology", format!("{}: {}", why.reason, message(why)));
     }
-    if facts.not_true(conditions::WORKERS_AVAILABLE).is_some() {
+    if facts.not_true(conditions::WORKERS_AVAILABLE).is_some() || facts.lacks_nodes() {
         return progress_step("Nodes", node_count_text(facts));
     }
     if let Some(why) = facts.condition(conditions::REMEDIATING).filter(|c| c.is_true()) {

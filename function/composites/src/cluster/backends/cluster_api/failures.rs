@@ -1,7 +1,7 @@
 //! Failures of a Cluster. Cluster API never marks a failure as terminal, so messages are classified. They come from machines and cloud, one
 //! line for each.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
     foreign::{cluster_api::conditions, meta::ObservedCondition},
     redact::redact_text,
@@ -13,6 +13,9 @@ use crate::cluster::backends::common::templated::{FailureCondition, Sentence};
 
 /// Longer grace period: an unreconciled topology may be waiting for its ClusterClass, and an unreachable API may be restarting.
 const LONG_GRACE: SignedDuration = SignedDuration::from_mins(5);
+
+/// How long new nodes may take, as in the health checks of the machines.
+const NODE_STARTUP: SignedDuration = SignedDuration::from_mins(30);
 
 /// The conditions whose sentences say what is in the way.
 const FAILURE_CONDITIONS: [&str; 7] = [
@@ -66,7 +69,8 @@ pub(super) fn classify_line(line: &str) -> FailureClass {
         FailureClass::Quota
     } else if sentence.is_network_error()
         || sentence.has_number(|number| (500..=599).contains(&number))
-        || sentence.contains_any(&["internal server error", "unavailable"])
+        || sentence.contains_any(&["internal server error"])
+        || ["unavailable", "serviceunavailable"].iter().any(|word| sentence.has_word(word))
     {
         FailureClass::Transient
     } else if sentence.has_number(|number| number == 401)
@@ -162,25 +166,35 @@ pub(super) fn transient_failures(facts: &TopologyFacts<'_>) -> Vec<FailureCondit
     of(FailureClass::Quota).chain(topology).chain(of(FailureClass::Transient)).collect()
 }
 
-/// Failures that degrade a cluster that was ready.
-pub(super) fn degrading_failures(facts: &TopologyFacts<'_>) -> Vec<FailureCondition> {
+/// Failures that degrade a cluster that was ready. Parts that nobody can inspect count later than those that are known to be down, and nodes
+/// of a change later still.
+pub(super) fn degrading_failures(facts: &TopologyFacts<'_>, now: Timestamp) -> Vec<FailureCondition> {
     let parts = [
         conditions::INFRASTRUCTURE_READY,
         conditions::CONTROL_PLANE_AVAILABLE,
         conditions::WORKERS_AVAILABLE,
     ];
-    let denied = parts.iter().filter_map(|type_| facts.is_false(type_));
+    let rolls = facts.is_true(conditions::ROLLING_OUT);
+    let denied = parts.iter().filter_map(|type_| facts.not_true(type_)).filter_map(|c| {
+        let failure = build_failure(c, last_line(c), FailureClass::Other);
+        if c.type_ == conditions::WORKERS_AVAILABLE && facts.nodes_are_coming() {
+            let late = FailureCondition { grace: NODE_STARTUP, ..failure };
+            return late.is_persistent(now).then_some(late);
+        }
+        let is_slow = rolls && c.type_ == conditions::CONTROL_PLANE_AVAILABLE;
+        Some(if is_slow { FailureCondition { grace: LONG_GRACE, ..failure } } else { failure })
+    });
     let probe = facts.is_false(conditions::REMOTE_CONNECTION_PROBE);
     let probe = probe
         .map(|c| FailureCondition { grace: LONG_GRACE, ..FailureCondition::from_condition(c, None, false) });
     let mut found: Vec<FailureCondition> = declared_failure(facts).into_iter().collect();
-    found.extend(denied.map(|c| build_failure(c, last_line(c), FailureClass::Other)).chain(probe));
+    found.extend(denied.chain(probe));
     // Other availability gates of the template; an unreconciled topology is not one of them.
     let gates =
         facts.is_false(conditions::AVAILABLE).filter(|_| facts.is_true(conditions::TOPOLOGY_RECONCILED));
-    found.extend(
-        gates.filter(|_| found.is_empty()).map(|c| build_failure(c, last_line(c), FailureClass::Other)),
-    );
+    // Nodes that are coming are not there yet, which closes this gate too.
+    let open = found.is_empty() && !facts.nodes_are_coming();
+    found.extend(gates.filter(|_| open).map(|c| build_failure(c, last_line(c), FailureClass::Other)));
     found
 }
 
@@ -213,6 +227,11 @@ mod tests {
     #[case("Authentication failed", FailureClass::Credentials)]
     #[case("The request you have made requires authentication, got 401 instead", FailureClass::Credentials)]
     #[case("Waiting for the load balancer to become ACTIVE", FailureClass::Other)]
+    #[case("the service is unavailable.", FailureClass::Transient)]
+    #[case(
+        "MachineDeployment a: 0 available replicas, at least 1 required (spec.strategy.rollout.maxUnavailable is 0, spec.replicas is 1)",
+        FailureClass::Other
+    )]
     #[case("node group 404a is being made", FailureClass::Other)]
     #[case("Machine pr-404-x7k2p-workers-a: Condition Ready not yet reported", FailureClass::Other)]
     #[case("Machine pr-401-x7k2p-workers-a: Condition Ready not yet reported", FailureClass::Other)]

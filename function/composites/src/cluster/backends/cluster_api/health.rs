@@ -29,7 +29,7 @@ pub(super) fn assess_health(templated: &Templated, request: &Validated, observed
         is_up: facts.is_up(),
         has_started: facts.condition(conditions::INFRASTRUCTURE_READY).is_some(),
         terminal: failures::terminal_failures(&facts),
-        degrading: failures::degrading_failures(&facts),
+        degrading: failures::degrading_failures(&facts, observed.now),
         transient: failures::transient_failures(&facts),
     };
     health.has_cluster =

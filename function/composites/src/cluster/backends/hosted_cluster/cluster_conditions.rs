@@ -46,7 +46,7 @@ pub(in crate::cluster::backends) fn control_plane_condition(
     facts: &HostedClusterFacts<'_>,
     ever_ready: bool,
 ) -> Option<BackendCondition<ControlPlaneLevel>> {
-    use ConditionStatus::{False, True};
+    use ConditionStatus::{False, True, Unknown};
     let available = facts.condition(conditions::AVAILABLE)?;
     if available.is_true() {
         let degraded = facts.condition(conditions::DEGRADED).filter(|c| c.is_true() && ever_ready);
@@ -57,7 +57,8 @@ pub(in crate::cluster::backends) fn control_plane_condition(
     }
     let message = missing_component(facts).unwrap_or_else(|| available.message.clone());
     let reason = if ever_ready { ControlPlaneLevel::Unavailable } else { ControlPlaneLevel::Creating };
-    Some(BackendCondition::of(False, reason, message))
+    let status = if ever_ready && !available.is_false() { Unknown } else { False };
+    Some(BackendCondition::of(status, reason, message))
 }
 
 pub(in crate::cluster::backends) fn nodes_ready_condition(

@@ -80,7 +80,7 @@ pub(in crate::cluster::backends) fn transient_failures(
 pub(in crate::cluster::backends) fn degrading_failures(
     facts: &HostedClusterFacts<'_>,
 ) -> Vec<FailureCondition> {
-    let down = facts.is_false(conditions::AVAILABLE);
+    let down = facts.condition(conditions::AVAILABLE).filter(|c| !c.is_true());
     let degraded = facts.condition(conditions::DEGRADED).filter(|c| c.is_true());
     let version = facts.is_false(conditions::CLUSTER_VERSION_SUCCEEDING).filter(|_| facts.requests_nodes());
     let mut found: Vec<FailureCondition> = [down, degraded, version]

@@ -137,7 +137,7 @@ pub(super) fn degrading_failures(facts: &OrderFacts<'_>) -> Vec<FailureCondition
     }
     let available = facts.condition(conditions::CONTROL_PLANE_AVAILABLE);
     available
-        .filter(|c| c.is_false())
+        .filter(|c| !c.is_true())
         .map(|c| FailureCondition::from_condition(c, None, false))
         .into_iter()
         .collect()

@@ -10,6 +10,9 @@ const GRACE: SignedDuration = SignedDuration::from_mins(3);
 /// How long something of a cluster that was ready has to be wrong before it counts.
 const DEGRADED: SignedDuration = SignedDuration::from_mins(2);
 
+/// The same where nobody can tell whether it is wrong: an API that restarts cannot be inspected.
+const UNKNOWN: SignedDuration = SignedDuration::from_mins(5);
+
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::cluster::backends) struct FailureCondition {
@@ -31,12 +34,17 @@ impl FailureCondition {
         let text = if condition.message.is_empty() { &condition.reason } else { &condition.message };
         // The first line: what follows is for developers of the backend.
         let line = text.lines().next().unwrap_or_default();
+        let grace = match (terminal, condition.status.as_str()) {
+            (true, _) => GRACE,
+            (false, "Unknown") => UNKNOWN,
+            (false, _) => DEGRADED,
+        };
         Self {
             reason: bounded(&condition.type_, 63),
             message: bounded(&redact_text(&format!("{whose}{line}"), 768), 768),
             since: condition.last_transition_time,
             terminal,
-            grace: if terminal { GRACE } else { DEGRADED },
+            grace,
         }
     }
 

@@ -32,6 +32,11 @@ impl Sentence {
         any.iter().any(|phrase| self.0.contains(phrase))
     }
 
+    /// Whether this is one of its words, in small letters.
+    pub fn has_word(&self, word: &str) -> bool {
+        self.0.split(' ').any(|each| each == word)
+    }
+
     /// Whether a number is said that is one of these. It is a word of its own.
     pub fn has_number(&self, which: impl Fn(u16) -> bool) -> bool {
         self.0.split(' ').any(|word| word.parse::<u16>().is_ok_and(&which))
