@@ -135,6 +135,16 @@ pub(crate) type Said = (&'static str, &'static str, &'static str, String);
 
 /// The status with conditions, and with more; none where all of that is there. A condition's time moves with its status only.
 pub(crate) fn told(object: &Value, more: Value, said: &[Said]) -> Option<Value> {
+    told_of(object, more, said, None)
+}
+
+/// As [`told`], with the generation that each condition judges.
+pub(crate) fn told_of(
+    object: &Value,
+    more: Value,
+    said: &[Said],
+    generation: Option<&Value>,
+) -> Option<Value> {
     let mut conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
     let before = conditions.clone();
     for (type_, status, reason, message) in said {
@@ -143,6 +153,9 @@ pub(crate) fn told(object: &Value, more: Value, said: &[Said]) -> Option<Value> 
         let mut new = actors::condition(type_, status, reason, message);
         if let Some(since) = since {
             new["lastTransitionTime"] = since;
+        }
+        if let Some(generation) = generation {
+            new["observedGeneration"] = generation.clone();
         }
         match conditions.iter_mut().find(|condition| condition["type"] == *type_) {
             Some(condition) => *condition = new,

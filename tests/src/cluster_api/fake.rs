@@ -17,7 +17,7 @@ use crate::{
     hive::objects::text,
     hypershift::CLUSTERS,
     kinds::{SECRET, TOPOLOGY},
-    player::{Behaves, Player, Playing, Said, Since, Troubles, play, tenant, told},
+    player::{Behaves, Player, Playing, Said, Since, Troubles, play, tenant, told_of},
 };
 
 const FINALIZER: &str = "cluster.cluster.x-k8s.io";
@@ -125,6 +125,9 @@ impl Played {
             let kept = json!({ "metadata": { "finalizers": [FINALIZER] } });
             return Ok(self.hub.merge(&topology(name), &kept).await?);
         }
+        if cluster["status"]["conditions"].is_null() {
+            return self.say(cluster, json!({ "phase": "Pending" }), &[objects::topology_reconciled()]).await;
+        }
         if let Some(why) = behaviour.blocked.get(tenant(cluster)) {
             let status = objects::blocked(behaviour.given_up.get(tenant(cluster)));
             return self.say(cluster, status, &objects::begun(why)).await;
@@ -157,6 +160,11 @@ impl Played {
         if self.since.over("changing", name, CHANGING) {
             return self.say(cluster, there, &objects::settled(cluster)).await;
         }
+        if cluster["status"]["observedGeneration"] != cluster["metadata"]["generation"] {
+            // Its controllers do not judge a change together: that of the topology comes after others have noted the generation.
+            let seen = json!({ "observedGeneration": cluster["metadata"]["generation"] });
+            return self.say(cluster, seen, &[]).await;
+        }
         let upgrades = !same("controlPlane");
         let seen = json!({ "observedGeneration": cluster["metadata"]["generation"] });
         self.say(cluster, seen, &objects::changing(upgrades)).await
@@ -183,7 +191,7 @@ impl Played {
 
     /// Writes conditions, and more of the status, where any of it is not there yet.
     async fn say(&self, cluster: &Value, more: Value, said: &[Said]) -> anyhow::Result<()> {
-        match told(cluster, more, said) {
+        match told_of(cluster, more, said, Some(&cluster["metadata"]["generation"])) {
             Some(status) => {
                 Ok(self.hub.merge_status(&topology(text(cluster, "/metadata/name")), &status).await?)
             }

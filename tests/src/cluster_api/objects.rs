@@ -48,8 +48,13 @@ pub(super) fn begun(why: &str) -> Vec<Said> {
         not("ControlPlaneAvailable", "waiting for the infrastructure"),
         not("WorkersAvailable", "0 of 1 replicas"),
         not("Available", &format!("* InfrastructureReady: {why}")),
-        ("TopologyReconciled", "False", "ClusterCreating", "the topology is being created".into()),
+        topology_reconciled(),
     ]
+}
+
+/// Reported first, and alone: the topology is applied to objects, of which none is there yet.
+pub(super) fn topology_reconciled() -> Said {
+    ("TopologyReconciled", "True", "ReconcileSucceeded", String::new())
 }
 
 /// More of the status of one without infrastructure. `given_up`: why nobody tries any more.
@@ -88,7 +93,12 @@ pub(super) fn changing(upgrades: bool) -> Vec<Said> {
             ("RollingOut", "True", "RollingOut", "Rolling out 1 not up-to-date replicas".into()),
         ];
     }
-    vec![("ScalingUp", "True", "ScalingUp", "Scaling up from 1 to 2 replicas".into())]
+    let few = "* MachineDeployment: fewer available replicas than desired";
+    vec![
+        ("ScalingUp", "True", "ScalingUp", "Scaling up from 1 to 2 replicas".into()),
+        ("WorkersAvailable", "False", "NotAvailable", few.into()),
+        ("Available", "False", "NotAvailable", format!("* WorkersAvailable: {few}")),
+    ]
 }
 
 /// The Secret with its kubeconfig.

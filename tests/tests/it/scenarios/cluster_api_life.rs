@@ -5,7 +5,7 @@ use futures_util::future::try_join_all;
 use serde_json::{Value, json};
 use testplatform_tests::{
     actors::Fulfilled,
-    cluster::{SOON, at, has},
+    cluster::{SOON, at},
     cluster_api::topology,
     hive::objects::{kubeconfig, text, token},
     hypershift::CLUSTERS,
@@ -21,17 +21,17 @@ use super::{
     hypershift::stays_ready,
 };
 
-/// Whether the claim says nothing that cannot be true yet, or is not true any more.
+/// Whether the claim's status says nothing that cannot be true yet. Of fields alone: core writes them before the conditions.
 fn is_honest(claim: &Value) -> bool {
     let status = &claim["status"];
-    let (phase, nodes) = (text(claim, "/status/phase"), &status["nodes"]);
-    let answers = has(claim, "ControlPlaneAvailable", "True", "");
-    let counted = nodes["ready"].as_i64().zip(nodes["desired"].as_i64());
-    let begins = ["Pending", "Provisioning"].contains(&phase);
-    let early =
-        begins && !answers && (!status["version"].is_null() || status["progress"]["step"] == "Running");
-    let healthy = phase != "Ready" || status["lastError"].is_null();
-    !early && healthy && counted.is_none_or(|(ready, desired)| ready <= desired)
+    let (nodes, step) = (&status["nodes"], text(claim, "/status/progress/step"));
+    let begins = ["Pending", "Provisioning"].contains(&text(claim, "/status/phase"));
+    let (ready, desired) = (nodes["ready"].as_i64(), nodes["desired"].as_i64());
+    let has_version = !status["version"].is_null();
+    let before_its_api = ["", "Requested", "Infrastructure"].contains(&step);
+    let too_early = begins && ((has_version && before_its_api) || (step == "Running" && ready != desired));
+    let is_healthy = status["phase"] != "Ready" || status["lastError"].is_null();
+    !too_early && is_healthy && (desired.is_none() || ready <= desired)
 }
 
 /// Watches the claim from before it exists.

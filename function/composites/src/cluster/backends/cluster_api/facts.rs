@@ -67,11 +67,10 @@ impl<'a> TopologyFacts<'a> {
     /// conditions.
     pub fn is_current(&self) -> bool {
         let generation = self.remote.metadata.generation;
-        let is_old = |type_: &&str| {
+        let is_old = |type_: &str| {
             self.condition(type_).and_then(|c| c.observed_generation).is_some_and(|seen| seen < generation)
         };
-        self.status.observed_generation == Some(generation)
-            && !GENERATION_CONDITIONS.iter().any(|c| is_old(&c))
+        self.status.observed_generation == Some(generation) && !GENERATION_CONDITIONS.into_iter().any(is_old)
     }
 
     /// Whether fewer nodes are counted as available than there are to be. The condition is True up to a second earlier.
