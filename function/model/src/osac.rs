@@ -224,8 +224,10 @@ impl World {
         for (at, request) in requests.iter().enumerate() {
             let (class, set) = (request["resourceClass"].as_str(), request["nodeSet"].as_str());
             let numbered = |set: &str| format!("nodepool-{NAME}-{set}-{at}");
-            let name =
-                class.map(|class| format!("nodepool-{NAME}-{class}")).or_else(|| set.map(numbered)).unwrap();
+            let of_class = |class: &str| {
+                if self.numbers_classes { numbered(class) } else { format!("nodepool-{NAME}-{class}") }
+            };
+            let name = class.map(of_class).or_else(|| set.map(numbered)).unwrap();
             let count = &request["numberOfNodes"];
             let pool = json!({
                 "metadata": { "name": name, "namespace": BEHIND, "uid": name }, "spec": { "replicas": count },

@@ -57,6 +57,8 @@ pub struct World {
     pub hubs: Option<Vec<Value>>,
     /// NodePools on the hub, by name; a HostedCluster that another object has become is among them.
     pub node_pools: BTreeMap<String, Value>,
+    /// The hub's OSAC numbers the NodePools of resource classes by the position of their request.
+    pub numbers_classes: bool,
     /// Resources on the hub of a claim with tenant credentials besides the remote object, by composition resource name.
     pub brought: BTreeMap<String, Value>,
     /// Hive installs a cluster for that claim's pool, and assigns it once it runs: until then it is the pool's alone.
@@ -136,6 +138,7 @@ impl Default for World {
             other_side: None,
             hubs: None,
             node_pools: BTreeMap::new(),
+            numbers_classes: false,
             brought: BTreeMap::new(),
             installs: false,
             ahead: BTreeMap::new(),

@@ -80,6 +80,16 @@ pub enum Host {
     InstanceType(String),
 }
 
+impl Host {
+    /// The resource class, if it is one.
+    pub fn resource_class(&self) -> Option<&str> {
+        match self {
+            Self::ResourceClass(class) => Some(class),
+            Self::InstanceType(_) => None,
+        }
+    }
+}
+
 /// [`Host`] as it is written: serde's own message for an enum says nothing of the two.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -1,6 +1,6 @@
 //! OSAC since September 2026: a group of nodes is a node set with an instance type, and the order itself tells of its machines.
 
-use function_model::world::World;
+use function_model::world::{NAME, World};
 use serde_json::json;
 
 use crate::osac::{asked, is, noted};
@@ -162,5 +162,73 @@ fn a_class_says_one_of_both() {
             "{machine}: {}",
             world.refusal_message()
         );
+    }
+}
+
+fn observed_pools(world: &World) -> Vec<String> {
+    let pools = world.objects.iter().filter(|(name, _)| name.starts_with("pool-"));
+    let name = |object: &serde_json::Value| {
+        object["spec"]["forProvider"]["manifest"]["metadata"]["name"].as_str().unwrap().to_owned()
+    };
+    pools.map(|(_, composed)| name(&composed.object)).collect()
+}
+
+/// Since late August 2026 the automation also numbers the NodePools of resource classes.
+#[test]
+fn numbered_node_pools_of_classes_are_found_and_waited_for() {
+    let mut world = World { numbers_classes: true, ..World::osac_claim() };
+    groups(&mut world, &[("workers", "metal", 2), ("big", "large", 1)]);
+    world.settle();
+    world.osac_makes();
+    let second = format!("nodepool-{NAME}-fc640-1");
+    world.node_pools.get_mut(&second).unwrap()["status"]["replicas"] = json!(0);
+    world.publish_credentials();
+    let mut phases = vec![];
+    for _ in 0..8 {
+        world.pass();
+        phases.push(world.phase());
+        world.reconcile_objects();
+    }
+    assert!(phases.iter().all(|phase| phase != "Ready"), "ready without its nodes: {phases:?}");
+    assert_eq!(observed_pools(&world), [second.clone(), format!("nodepool-{NAME}-fc430-0")]);
+    assert_eq!(world.condition("NodesReady"), is("False", "Waiting"));
+    world.osac_serves();
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+    assert_eq!((&world.status["nodes"]["desired"], &world.status["nodes"]["ready"]), (&json!(3), &json!(3)));
+    // It is settled: no name is tried again.
+    world.advance_time(jiff::SignedDuration::from_mins(30));
+    world.settle();
+    assert_eq!(observed_pools(&world), [second, format!("nodepool-{NAME}-fc430-0")]);
+}
+
+#[test]
+fn a_class_before_another_can_be_removed_only_where_it_has_no_number() {
+    for numbers_classes in [false, true] {
+        let mut world = World { numbers_classes, ..World::osac_claim() };
+        let all = [("workers", "metal", 2), ("more", "metal", 1), ("big", "large", 1)];
+        groups(&mut world, &all);
+        world.settle();
+        world.osac_makes();
+        world.publish_credentials();
+        world.settle();
+        assert_eq!(world.phase(), "Ready", "{:#?}", world.conditions);
+        let before = asked(&world)["spec"]["nodeRequests"].clone();
+        groups(&mut world, &all[2..]);
+        world.settle();
+        let after = asked(&world)["spec"]["nodeRequests"].clone();
+        if numbers_classes {
+            assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
+            let message = world.condition_message("SpecApplied");
+            assert!(message.contains("spec.nodeGroups must keep group workers"), "{message}");
+            assert_eq!(after, before);
+        } else {
+            assert_eq!(after.as_array().unwrap().len(), 1);
+        }
+        // One group of the class stays, and so does its request.
+        groups(&mut world, &all[1..]);
+        world.settle();
+        let after = &asked(&world)["spec"]["nodeRequests"];
+        assert_eq!(after.as_array().unwrap().len(), 2, "{after}");
     }
 }

@@ -38,7 +38,7 @@ use testplatform_apis::{
 };
 
 pub use claim_spec::ClaimSpec;
-pub use last_accepted::Rollout;
+pub use last_accepted::{NumberedRequest, Rollout};
 
 use refusal::{FieldRefusal, combine_refusals, join_problems};
 
@@ -134,7 +134,7 @@ impl Templated {
         };
         let cluster = change::ExistingCluster {
             blocked_at_version: rollback.as_ref().and_then(|back| back.blocked_at_version.as_ref()),
-            numbered_groups: rollout.map(|rollout| rollout.numbered_groups(observed)).unwrap_or_default(),
+            numbered_requests: rollout.map(|rollout| rollout.numbered_requests(observed)).unwrap_or_default(),
         };
         match resolve::resolve_claim(&entry, &claim, accepted.or(memory.as_ref()), &cluster) {
             Ok((resolved, effective)) => {

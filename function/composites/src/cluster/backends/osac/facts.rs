@@ -8,6 +8,7 @@ use testplatform_apis::{
         osac::{ClusterOrder, ClusterOrderStatus, Job, NodeSetWorker, conditions},
     },
     names::ours,
+    template::kind::Host,
 };
 
 use super::{
@@ -21,7 +22,7 @@ use crate::{
         backends::hosted_cluster::{HostedClusterFacts as HostedFacts, NodeGroupFacts},
         observed::{HostedClusterObserver, NodePoolObject, Observed},
     },
-    objects::SyncState,
+    objects::{SyncState, is_current},
 };
 
 /// The whole picture.
@@ -32,6 +33,8 @@ pub(super) struct OrderFacts<'a> {
     pub hosted: Option<HostedFacts<'a>>,
     /// Spec that the order requests.
     pub requested_spec: Map<String, Value>,
+    /// Whether the name of a NodePool is not known yet.
+    searches_nodes: bool,
 }
 
 impl<'a> OrderFacts<'a> {
@@ -46,7 +49,14 @@ impl<'a> OrderFacts<'a> {
                 pools: read_groups(remote, &requested_spec, observed, wanted),
             }
         });
-        Some(Self { remote, status: &remote.status.value, hosted, requested_spec })
+        let searches_nodes = !observed.ever_ready()
+            && nodes::numbers_classes(observed, &remote.metadata.name).is_none()
+            && observed
+                .node_pools
+                .0
+                .values()
+                .any(|part| is_searched(part, &remote.metadata.name, observed, wanted));
+        Some(Self { remote, status: &remote.status.value, hosted, requested_spec, searches_nodes })
     }
 
     pub fn condition(&self, type_: &str) -> Option<&'a ObservedCondition> {
@@ -74,14 +84,12 @@ impl<'a> OrderFacts<'a> {
 
     /// Whether a job is one for the spec as it is.
     pub fn is_current(&self, job: &Job) -> bool {
-        let desired = &self.status.desired_config_version;
-        desired.is_empty() || job.config_version.is_empty() || job.config_version == *desired
+        is_current_job(self.status, job)
     }
 
     /// Whether the automation has done everything that the spec requests. Manual work has no job.
     pub fn is_set_up(&self) -> bool {
-        let done = |job: &Job| job.is_done() && self.is_current(job);
-        self.status.phase == "Ready" && self.provision_job().is_none_or(done)
+        is_set_up(self.status)
     }
 
     /// The HostedCluster's current state takes precedence over the order's recorded state.
@@ -99,6 +107,7 @@ impl<'a> OrderFacts<'a> {
             && was_available.iter().all(|type_| self.is_true(type_))
             && self.api_answers()
             && self.incomplete_group().is_none()
+            && !self.searches_nodes
     }
 
     /// A group of nodes that is seen, and is not there in full.
@@ -123,6 +132,34 @@ impl<'a> OrderFacts<'a> {
     }
 }
 
+/// Whether the automation has done everything that the spec of an order requests. Manual work has no job.
+pub(super) fn is_set_up(status: &ClusterOrderStatus) -> bool {
+    let done = |job: &Job| job.is_done() && is_current_job(status, job);
+    status.phase == "Ready" && newest_job(status).is_none_or(done)
+}
+
+fn is_current_job(status: &ClusterOrderStatus, job: &Job) -> bool {
+    let desired = &status.desired_config_version;
+    desired.is_empty() || job.config_version.is_empty() || job.config_version == *desired
+}
+
+/// Whether the NodePool of a resource class was looked for by one of its two names, and not yet by the other.
+fn is_searched(
+    part: &NodePoolObject,
+    order: &str,
+    observed: &Observed,
+    wanted: Option<OsacRequest<'_>>,
+) -> bool {
+    let class = part.object.metadata.annotation(ours::NODE_CLASS);
+    let hosts = wanted.map(|wanted| nodes::host_classes(observed, wanted)).unwrap_or_default();
+    let Some(Host::ResourceClass(class)) = class.and_then(|class| hosts.get(class)) else { return false };
+    if nodes::observed_name(part) == nodes::node_pool_name(order, class, None).as_deref() {
+        nodes::is_missing(part)
+    } else {
+        part.sync == SyncState::Unknown || !is_current(&part.object)
+    }
+}
+
 /// The requests for nodes in an order. Groups of one resource class are one; a node set is a group.
 fn read_groups<'a>(
     remote: &'a ClusterOrder,
@@ -133,7 +170,7 @@ fn read_groups<'a>(
     let requests = requested.get("nodeRequests").and_then(Value::as_array);
     let hosts = wanted.map(|wanted| nodes::host_classes(observed, wanted)).unwrap_or_default();
     let groups = || wanted.map(|wanted| wanted.backend_spec.groups.iter()).into_iter().flatten();
-    let pool = |request: &Value| {
+    let pool = |(position, request): (usize, &Value)| {
         let name = RequestName::of(request)?;
         let least = request["numberOfNodes"].as_i64().unwrap_or_default();
         let own: Vec<_> = groups()
@@ -150,12 +187,14 @@ fn read_groups<'a>(
         };
         Some(match name {
             RequestName::ResourceClass(resource_class) => {
-                let node_pool = nodes::node_pool_name(&remote.metadata.name, resource_class);
+                let pool_name =
+                    |position| nodes::node_pool_name(&remote.metadata.name, resource_class, position);
+                let node_pools = [pool_name(None), pool_name(Some(position))];
                 let is_of_class = |part: &&NodePoolObject| {
-                    part.manifest()["metadata"]["name"].as_str() == node_pool.as_deref()
+                    let name = nodes::observed_name(part);
+                    name.is_some() && node_pools.iter().any(|node_pool| node_pool.as_deref() == name)
                 };
-                let parts =
-                    || observed.node_pools.0.values().filter(|part| node_pool.is_some() && is_of_class(part));
+                let parts = || observed.node_pools.0.values().filter(is_of_class);
                 let mut names: Vec<&str> = own.iter().map(|group| group.name.as_str()).collect();
                 if wanted.is_none() {
                     names = parts().map(|part| part.group.as_str()).collect();
@@ -177,7 +216,7 @@ fn read_groups<'a>(
             },
         })
     };
-    requests.into_iter().flatten().filter_map(pool).collect()
+    requests.into_iter().flatten().enumerate().filter_map(pool).collect()
 }
 
 /// How many machines of a node set are so. None: the order reports no machines yet.

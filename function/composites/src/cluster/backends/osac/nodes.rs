@@ -8,17 +8,61 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
-    collect, json,
+    collect,
+    foreign::meta::find_condition,
+    json,
     names::{ObjectName, ours},
     template::kind::Host,
 };
 
 use super::OsacRequest;
-use crate::cluster::observed::Observed;
+use crate::{
+    cluster::observed::{NodePoolObject, Observed},
+    objects::{SyncState, found_none, is_current},
+};
 
-/// Name of the NodePool that OSAC creates for a node class. None: that is not a valid name, so there is no such NodePool.
-pub(super) fn node_pool_name(order: &str, class: &str) -> Option<String> {
-    ObjectName::try_from(format!("nodepool-{order}-{class}")).ok().map(Into::into)
+/// Name of the NodePool that OSAC creates for a resource class. Since late August 2026 its automation appends the position of the request.
+/// None: that is not a valid name, so there is no such NodePool.
+pub(super) fn node_pool_name(order: &str, class: &str, position: Option<usize>) -> Option<String> {
+    let suffix = position.map(|position| format!("-{position}")).unwrap_or_default();
+    ObjectName::try_from(format!("nodepool-{order}-{class}{suffix}")).ok().map(Into::into)
+}
+
+/// Whether a NodePool of a resource class has a number in its name.
+pub(super) fn is_numbered(name: &str, order: &str, class: &str) -> bool {
+    let plain = node_pool_name(order, class, None);
+    let number =
+        plain.and_then(|plain| name.strip_prefix(plain.as_str())?.strip_prefix('-').map(str::to_owned));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Name of the NodePool that an Object observes, as the manifest has it.
+pub(super) fn observed_name(part: &NodePoolObject) -> Option<&str> {
+    part.manifest()["metadata"]["name"].as_str()
+}
+
+/// Whether OSAC numbers the NodePools of resource classes. None: no NodePool of the order was seen yet, or its classes are not recorded.
+pub(super) fn numbers_classes(observed: &Observed, order: &str) -> Option<bool> {
+    let hosts = recorded_classes(observed);
+    hosts.values().find_map(Host::resource_class)?;
+    let is_plain = |name: &str| {
+        let mut classes = hosts.values().filter_map(Host::resource_class);
+        classes.any(|class| node_pool_name(order, class, None).as_deref() == Some(name))
+    };
+    let current = observed.node_pools.0.values().filter(|part| part.sync == SyncState::InSync);
+    let mut all = current.chain(observed.node_pools.0.values().filter(|part| part.sync != SyncState::InSync));
+    all.find_map(|part| Some(!is_plain(&part.remote()?.metadata.name)))
+}
+
+/// Whether the hub has no NodePool of the observed name.
+pub(super) fn is_missing(part: &NodePoolObject) -> bool {
+    let synced = find_condition(&part.object.status.conditions, "Synced");
+    synced.is_some_and(found_none) && is_current(&part.object)
+}
+
+/// Position of the request for a resource class.
+pub(super) fn class_position(requests: &[Value], class: &str) -> Option<usize> {
+    requests.iter().position(|request| request["resourceClass"] == class)
 }
 
 /// A class of nodes in the annotation. Resource classes are plain texts there, as earlier versions wrote them.
@@ -119,7 +163,7 @@ pub(super) fn host_classes(observed: &Observed, wanted: OsacRequest<'_>) -> BTre
     collect::to_map(own.into_iter().filter_map(of))
 }
 
-fn recorded_classes(observed: &Observed) -> BTreeMap<String, Host> {
+pub(super) fn recorded_classes(observed: &Observed) -> BTreeMap<String, Host> {
     let note = observed.annotations(ours::NODE_CLASSES).find_map(|note| json::read_text(note).ok());
     let note: BTreeMap<String, Note> = note.unwrap_or_default();
     collect::to_map(note.into_iter().map(|(class, note)| (class, note.into())))

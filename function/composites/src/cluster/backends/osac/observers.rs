@@ -11,14 +11,14 @@ use testplatform_apis::{
     template::kind::Host,
 };
 
-use super::{OsacRequest, nodes, remote::observed_order};
+use super::{OsacRequest, facts::is_set_up, nodes, order, remote::observed_order};
 use crate::{
     cluster::{
         backends::{
             common::{object, readiness},
             intent::{ManagementPolicies, PlannedRequest, PrimaryAction},
         },
-        observed::{HOSTED, Observed, node_pool_resource_name},
+        observed::{HOSTED, NodePoolObject, Observed, node_pool_resource_name},
         request::Placement,
     },
     objects::build_object,
@@ -53,12 +53,18 @@ pub(super) fn build_resources(
         return hosted.into_iter().chain(parts).collect();
     };
     let hosts = nodes::host_classes(observed, wanted);
+    let spec = order::build_spec(observed, Some(wanted));
+    let requests = spec.get("nodeRequests").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let mut groups: Vec<_> = wanted.backend_spec.groups.iter().collect();
     collect::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
     let of_groups = groups.into_iter().filter_map(|group| {
         // The recorded class may be lost, and the class no longer offered.
         let name = match hosts.get(&group.class) {
-            Some(Host::ResourceClass(class)) => nodes::node_pool_name(&placement.name, class),
+            Some(Host::ResourceClass(class)) => {
+                let part = observed.node_pools.of(&group.name);
+                let position = nodes::class_position(requests, class);
+                choose_name(observed, part, &placement.name, class, position)
+            }
             // The order tells of its workers itself.
             Some(Host::InstanceType(_)) => return None,
             None => None,
@@ -76,6 +82,30 @@ pub(super) fn build_resources(
         ))
     });
     hosted.into_iter().chain(of_groups).collect()
+}
+
+/// The name of the NodePool of a resource class. While no NodePool of the order was seen it is the one without a number, until it turns out that
+/// there is none after the automation has done its work.
+fn choose_name(
+    observed: &Observed,
+    part: Option<&NodePoolObject>,
+    order: &str,
+    class: &str,
+    position: Option<usize>,
+) -> Option<String> {
+    let plain = nodes::node_pool_name(order, class, None);
+    let numbered = position.and_then(|position| nodes::node_pool_name(order, class, Some(position)));
+    let before = part.and_then(nodes::observed_name);
+    let is_made = || observed_order(observed).is_some_and(|order| is_set_up(&order.status.value));
+    let is_numbered = match (nodes::numbers_classes(observed, order), before) {
+        (Some(numbers), _) => numbers,
+        (None, Some(before)) if Some(before) == plain.as_deref() => {
+            part.is_some_and(nodes::is_missing) && is_made()
+        }
+        (None, Some(before)) => nodes::is_numbered(before, order, class),
+        (None, None) => false,
+    };
+    if is_numbered { numbered } else { plain }
 }
 
 /// Where the HostedCluster is, of an order that is known to be ours.

@@ -6,13 +6,13 @@
 use serde_json::{Map, Value};
 use testplatform_apis::{
     json,
-    template::{effective::Effective, version::Version},
+    template::{effective::Effective, kind::Host, version::Version},
     yaml::sort_keys,
 };
 
 use super::{
     Osac, OsacRequest,
-    nodes::apply_nodes,
+    nodes::{self, RequestName, apply_nodes},
     remote::{newest_job, observed_order},
 };
 use crate::cluster::{
@@ -20,7 +20,7 @@ use crate::cluster::{
         common::templated::{PreviousSpec, members::set},
         hosted_cluster::completed_update,
     },
-    catalog::templates::Rollout,
+    catalog::templates::{NumberedRequest, Rollout},
     observed::{Observed, PrimaryObject},
 };
 
@@ -65,8 +65,8 @@ impl Rollout for Osac {
         !is_job_running(observed)
     }
 
-    fn numbered_groups(&self, observed: &Observed) -> Vec<String> {
-        node_sets(observed)
+    fn numbered_requests(&self, observed: &Observed) -> Vec<NumberedRequest> {
+        numbered_requests(observed)
     }
 }
 
@@ -83,12 +83,29 @@ fn blocked_at_version(observed: &Observed) -> Option<Version> {
     (requested.as_deref() != Some(current)).then(|| version().or_else(|| Version::of_tag(current))).flatten()
 }
 
-/// The groups of nodes that are node sets of the order, in its order.
-fn node_sets(observed: &Observed) -> Vec<String> {
+/// The requests for nodes in the order. OSAC numbers node sets always, and resource classes where no NodePool without a number was seen.
+fn numbered_requests(observed: &Observed) -> Vec<NumberedRequest> {
     let spec = previous_spec(observed).unwrap_or_default();
     let requests = spec.get("nodeRequests").and_then(Value::as_array);
-    let names = requests.into_iter().flatten().filter_map(|request| request["nodeSet"].as_str());
-    names.map(str::to_owned).collect()
+    let hosts = nodes::recorded_classes(observed);
+    let are_plain = || {
+        let order = observed_order(observed).map(|order| order.metadata.name.as_str()).unwrap_or_default();
+        nodes::numbers_classes(observed, order) == Some(false)
+    };
+    let classes_of = |resource: &str| {
+        let is_its = |host: &Host| host.resource_class() == Some(resource);
+        hosts.iter().filter(|(_, host)| is_its(host)).map(|(class, _)| class.clone()).collect()
+    };
+    let numbered = |request: &Value| match RequestName::of(request)? {
+        RequestName::NodeSet(set) => Some(NumberedRequest::Group(set.to_owned())),
+        RequestName::ResourceClass(class) => Some(NumberedRequest::Classes(classes_of(class))),
+    };
+    let is_class = |request: &Value| matches!(RequestName::of(request), Some(RequestName::ResourceClass(_)));
+    let requests = || requests.into_iter().flatten();
+    if requests().any(is_class) && are_plain() {
+        return vec![];
+    }
+    requests().filter_map(numbered).collect()
 }
 
 /// Whether the order has the release of what was asked for.

@@ -14,6 +14,8 @@ use testplatform_apis::{
     text::bounded,
 };
 
+use super::NumberedRequest;
+
 /// A change that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ForbiddenChange {
@@ -37,8 +39,8 @@ pub(super) fn combine_changes(changes: &[ForbiddenChange]) -> (SpecLevel, String
 pub(super) struct ExistingCluster<'a> {
     /// The version that it has, where the release that was last asked for was refused.
     pub blocked_at_version: Option<&'a Version>,
-    /// Its groups of nodes, where its backend numbers them by their place, in that order.
-    pub numbered_groups: Vec<String>,
+    /// Its requests for nodes, where its backend numbers them by their place, in that order.
+    pub numbered_requests: Vec<NumberedRequest>,
 }
 
 /// The changes from what was asked for to what is asked for now that cannot be.
@@ -87,7 +89,7 @@ pub(super) fn find_forbidden_changes(
             refuse(SpecLevel::Rejected, path, &sentence);
         }
     }
-    if let Some(sentence) = renumbering_problem(offer.backend(), &cluster.numbered_groups, new) {
+    if let Some(sentence) = renumbering_problem(offer.backend(), &cluster.numbered_requests, old, new) {
         refuse(SpecLevel::Rejected, "spec.nodeGroups", &sentence);
     }
     collect::sort_few(&mut found, |a, b| a.path.cmp(&b.path));
@@ -181,11 +183,24 @@ fn changed_groups(offer: &dyn TemplateOffer, old: &Effective, new: &Effective) -
 }
 
 /// Why groups cannot go: another one is behind them, whose nodes would be made again under the number that it gets.
-fn renumbering_problem(backend: Backend, numbered: &[String], new: &Effective) -> Option<String> {
-    let stays = |name: &&String| new.node_groups.iter().flatten().any(|group| group.name == **name);
-    let removed = numbered.iter().find(|name| !stays(name))?;
-    let behind = numbered.iter().skip_while(|name| *name != removed).find(stays)?;
-    let (missing, behind) = (bounded(removed, 63), bounded(behind, 63));
+fn renumbering_problem(
+    backend: Backend,
+    numbered: &[NumberedRequest],
+    old: &Effective,
+    new: &Effective,
+) -> Option<String> {
+    let find = |effective: &Effective, request: &NumberedRequest| {
+        let mut groups = effective.node_groups.iter().flatten();
+        groups.find(|group| request.includes(group)).map(|group| bounded(&group.name, 63))
+    };
+    let stays = |request: &&NumberedRequest| find(new, request).is_some();
+    let removed = numbered.iter().find(|request| !stays(request))?;
+    let behind = numbered.iter().skip_while(|request| *request != removed).find(stays)?;
+    let name = |request: &NumberedRequest| match request {
+        NumberedRequest::Group(name) => Some(bounded(name, 63)),
+        NumberedRequest::Classes(_) => find(old, request),
+    };
+    let (missing, behind) = (name(removed)?, find(new, behind)?);
     let title = backend.descriptor().title;
     Some(format!(
         "must keep group {missing}: {title} numbers node groups by their order, and would make the nodes of {behind} again; groups can be removed from the end only, and {missing} can be made smaller"

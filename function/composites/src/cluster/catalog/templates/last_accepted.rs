@@ -6,7 +6,7 @@
 
 use testplatform_apis::{
     names::ours,
-    template::{effective::Effective, version::Version},
+    template::{companions::NodeGroup, effective::Effective, version::Version},
 };
 
 use super::is_complete;
@@ -23,9 +23,28 @@ pub trait Rollout {
     /// Whether the primary Object has the whole request, so that nothing of it is held back.
     fn is_fully_requested(&self, observed: &Observed) -> bool;
 
-    /// Node groups that the backend numbers by position, in that order. Removing one would renumber those after it.
-    fn numbered_groups(&self, _observed: &Observed) -> Vec<String> {
+    /// Requests for nodes that the backend numbers by position, in that order. Removing one would renumber those after it.
+    fn numbered_requests(&self, _observed: &Observed) -> Vec<NumberedRequest> {
         vec![]
+    }
+}
+
+/// A request for nodes that has a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NumberedRequest {
+    /// That of one group, by its name.
+    Group(String),
+    /// That of all groups of these classes.
+    Classes(Vec<String>),
+}
+
+impl NumberedRequest {
+    /// Whether the nodes of a group are in it.
+    pub fn includes(&self, group: &NodeGroup) -> bool {
+        match self {
+            Self::Group(name) => group.name == *name,
+            Self::Classes(classes) => classes.contains(&group.class),
+        }
     }
 }
 
