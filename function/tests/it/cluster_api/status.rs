@@ -74,6 +74,24 @@ fn a_gate_that_is_closed_is_named() {
     assert!(message.contains("not available: NotAvailable: Licensed: no licence yet"), "{message}");
 }
 
+/// As by conditions of v1beta1, which have other types.
+#[test]
+fn a_condition_that_is_missing_is_named() {
+    for missing in ["Available", "TopologyReconciled"] {
+        let mut world = World::cluster_api_claim();
+        world.settle();
+        world.capi_installs();
+        world.hypershift_publishes();
+        let conditions = world.remote.as_mut().unwrap()["status"]["conditions"].as_array_mut().unwrap();
+        conditions.retain(|condition| condition["type"] != missing);
+        conditions.push(json!({ "type": "Ready", "status": "True", "severity": "Info" }));
+        world.settle();
+        assert_eq!(world.phase(), "Provisioning");
+        let message = world.status["message"].as_str().unwrap();
+        assert!(message.contains(&format!("does not report condition {missing}")), "{message}");
+    }
+}
+
 /// A report on an earlier generation of the spec says nothing of the current one.
 #[test]
 fn conditions_of_an_earlier_generation_do_not_count() {

@@ -314,5 +314,13 @@ fn read_progress(facts: &TopologyFacts<'_>) -> ProgressStatus {
             format!("the cluster is not available: {}: {}", why.reason, message(why)),
         );
     }
+    // The conditions of the previous API version have other types, and say nothing of these.
+    let decisive = [conditions::TOPOLOGY_RECONCILED, conditions::AVAILABLE];
+    if let Some(type_) = decisive.into_iter().find(|type_| facts.condition(type_).is_none()) {
+        return progress_step(
+            "Availability",
+            format!("Cluster API does not report condition {type_} of the cluster"),
+        );
+    }
     progress_step("Running", "the cluster runs")
 }
