@@ -3,19 +3,24 @@
 use testplatform_apis::{
     cloud,
     condition::{ConditionStatus, PlatformCredentials, SetupLevel, TemplateConditionType},
+    phase::Phase,
+    status::ErrorStatus,
 };
 
-use crate::cluster::{
-    backends::{BackendCondition, Health},
-    catalog::prerequisites::{
-        credential_problem, is_wanted, prerequisites_problem, report_message, requested_generation,
-        unanswered_message,
+use crate::{
+    cluster::{
+        backends::{BackendCondition, Health},
+        catalog::prerequisites::{
+            credential_problem, is_wanted, prerequisites_problem, report_message, requested_generation,
+            unanswered_message,
+        },
+        observed::{
+            Observed,
+            prerequisites::{CLOUD, PREREQUISITES, read_answer},
+        },
+        request::{Resolution, Templated},
     },
-    observed::{
-        Observed,
-        prerequisites::{CLOUD, PREREQUISITES, read_answer},
-    },
-    request::{Resolution, Templated},
+    text::bounded,
 };
 
 /// Shows prerequisites as part of the template's setup: without a cluster the claim waits for them and for its credential. A failure stays
@@ -27,6 +32,7 @@ pub(crate) fn restore_conditions(health: &mut Health, observed: &Observed) {
     if let Some(message) = credential_refusal(observed).filter(|_| health.waiting.is_empty()) {
         health.waiting = message;
     }
+    health.conditions.last_error = health.conditions.last_error.take().or_else(|| credential_error(observed));
     let shown = || {
         let shown = observed.composite.of_template(TemplateConditionType::TemplateApplied)?;
         let failed = shown.is_false() && shown.reason == SetupLevel::SetupFailed.as_str();
@@ -51,6 +57,35 @@ fn credential_refusal(observed: &Observed) -> Option<String> {
     (shown.is_false() && !observed.ever_ready()).then(|| shown.message.clone())
 }
 
+/// The refusal of a cloud credential. As the last error it outlives a failed pass of core, which sets every condition Unknown.
+fn credential_error(observed: &Observed) -> Option<ErrorStatus> {
+    let report: cloud::CloudCredentialReport =
+        read_answer(observed.prerequisites.get(CLOUD)?, cloud::REPORT).unwrap_or_default();
+    let state = report.state?;
+    let reason = match state {
+        cloud::CredentialPhase::OwnerInvalid => PlatformCredentials::OwnerInvalid,
+        cloud::CredentialPhase::Blocked => PlatformCredentials::Blocked,
+        cloud::CredentialPhase::Valid
+        | cloud::CredentialPhase::RotationFailed
+        | cloud::CredentialPhase::Unreachable
+        | cloud::CredentialPhase::Leaving => return None,
+    };
+    Some(ErrorStatus {
+        reason: Some(reason.to_string()),
+        message: Some(bounded(&report_message(state, &report), 1024)),
+        since: None,
+        terminal: Some(false),
+    })
+}
+
+/// The refusal that a Failed claim without a cluster has as its last error.
+fn recorded_refusal(observed: &Observed) -> Option<(PlatformCredentials, String)> {
+    let stored = &observed.composite.status;
+    let error = stored.last_error.as_ref().filter(|_| stored.phase == Some(Phase::Failed))?;
+    let reason = PlatformCredentials::parse(error.reason.as_deref()?)?;
+    observed.primary.is_none().then(|| (reason, error.message.clone().unwrap_or_default()))
+}
+
 /// State of the cloud credential. None: the cluster has none of its own, and never had. Of a claim that has `ended` the last failure stays.
 pub(crate) fn credential_condition(
     templated: &Templated,
@@ -65,8 +100,9 @@ pub(crate) fn credential_condition(
             && ((ended && shown.is_false()) || observed.primary.is_some() || !observed.is_unplaced())
         {
             let why = PlatformCredentials::parse(&shown.reason).filter(|_| shown.is_false());
-            return Some(match why {
-                Some(why) => BackendCondition::of(False, why, shown.message.clone()),
+            let refusal = why.map(|why| (why, shown.message.clone())).or_else(|| recorded_refusal(observed));
+            return Some(match refusal {
+                Some((why, message)) => BackendCondition::of(False, why, message),
                 None => unknown("nobody looks after it any more: its order is gone".into()),
             });
         }
