@@ -5,6 +5,7 @@ mod manifest;
 use std::{fs, path::PathBuf, thread, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
 use testplatform_apis::{condition::Credentials, text::bounded};
 
 use self::manifest::read_manifest;
@@ -39,7 +40,8 @@ pub fn run(
     let manifest = read_manifest(file, name)?;
     session.stay();
     print_placement(session, &manifest);
-    let before = find_existing(session, &manifest)?;
+    let beside = session.kubectl.items(&["get", manifest.flavour.resource(), "-ojson"]).unwrap_or_default();
+    let before = find_existing(session, &manifest, &beside)?;
     let claim = apply(session, &manifest, force)?;
     session.stay_with(&claim);
     if (session.around.interrupted)() {
@@ -47,7 +49,6 @@ pub fn run(
     }
     let history = history_path(session);
     let past = history.as_ref().and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
-    let beside = session.kubectl.items(&["get", claim.flavour.resource(), "-ojson"]).unwrap_or_default();
     let begun = session.now();
     let mut screen = Screen::default();
     let estimate = |claim: &Claim| Estimate::of(claim, &beside, &past);
@@ -75,26 +76,47 @@ fn print_placement(session: &mut Session<'_>, manifest: &Claim) {
 }
 
 /// Finds the existing claim of that name and reports it. A change that would end its cluster is not applied.
-fn find_existing(session: &mut Session<'_>, manifest: &Claim) -> Result<Option<Claim>, Stop> {
+fn find_existing(
+    session: &mut Session<'_>,
+    manifest: &Claim,
+    beside: &[Value],
+) -> Result<Option<Claim>, Stop> {
     let existing = session.get_full_claim(manifest.flavour, manifest.name())?;
-    warn_of_secret(session, manifest, existing.as_ref());
+    if !warn_of_secret(session, manifest, existing.as_ref()) {
+        warn_of_sharing(session, manifest, beside);
+    }
     let Some(there) = existing else { return Ok(None) };
     session.note(&describe_existing(&there));
     find_refusal(&there, manifest, session.now()).map_or(Ok(Some(there)), Err)
 }
 
-/// A cluster is paid for, too, whose kubeconfig cannot be written. A Secret that cannot be looked at stops nothing.
-fn warn_of_secret(session: &mut Session<'_>, manifest: &Claim, existing: Option<&Claim>) {
-    let Ok(look) = session.read_secret(manifest) else { return };
+/// A cluster is paid for, too, whose kubeconfig cannot be written. A Secret that cannot be looked at stops nothing. Returns whether there was
+/// something to say.
+fn warn_of_secret(session: &mut Session<'_>, manifest: &Claim, existing: Option<&Claim>) -> bool {
+    let Ok(look) = session.read_secret(manifest) else { return false };
     let whose = match existing.filter(|claim| claim.secret() == manifest.secret()) {
         Some(claim) => foreign_owner(claim, &look),
         None => occupant(manifest, &look),
     };
-    if let Some(whose) = whose {
+    if let Some(whose) = &whose {
         let todo = with_entry(advice::foreign_secret(manifest.flavour), Credentials::SecretTaken.as_str());
         let secret = manifest.secret().into_owned();
         session.note(&format!("note: Secret {secret} {whose}, so the kubeconfig cannot be written: {todo}"));
     }
+    whose.is_some()
+}
+
+/// Of claims that name one Secret the first that is ready gets it. Until then the Secret itself shows nothing.
+fn warn_of_sharing(session: &mut Session<'_>, manifest: &Claim, beside: &[Value]) {
+    let claims = beside.iter().filter_map(|object| Claim::read(object.clone()));
+    let mut others = claims.filter(|claim| claim.name() != manifest.name());
+    let Some(other) = others.find(|claim| claim.secret() == manifest.secret()) else { return };
+    let (secret, other) = (manifest.secret(), other.label());
+    let todo =
+        with_entry("name another in spec.writeConnectionSecretToRef", Credentials::SecretTaken.as_str());
+    session.note(&format!(
+        "note: {other} names Secret {secret} too, and only one of both can have its kubeconfig there: {todo}"
+    ));
 }
 
 fn apply(session: &Session<'_>, manifest: &Claim, force: bool) -> Result<Claim, Stop> {

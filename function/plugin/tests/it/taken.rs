@@ -243,3 +243,39 @@ fn conflicting_secret_is_reported_before_the_apply() {
         }
     }
 }
+
+/// A manifest that was copied, while neither cluster is ready: no Secret shows it yet.
+#[test]
+fn claims_that_name_one_secret_are_reported_before_the_apply() {
+    let other = |name: &str, secret: &str| {
+        let mut other = claim("Provisioning", &[]);
+        other["metadata"]["name"] = name.into();
+        other["spec"]["writeConnectionSecretToRef"]["name"] = secret.into();
+        other
+    };
+    let shared = "note: testplatformcluster/other names Secret demo-kubeconfig too";
+    for (beside, secret, note) in [
+        (other("other", "demo-kubeconfig"), None, true),
+        (other("other", "other-kubeconfig"), None, false),
+        (other("demo", "demo-kubeconfig"), None, false),
+        // The Secret itself says more.
+        (other("other", "demo-kubeconfig"), Some(OTHERS), false),
+    ] {
+        let arms = r#"
+  "get testplatformclusters.ci.openshift.org -ojson"*) cat "$room/list" ;;
+  "get testplatformclusters.ci.openshift.org demo"*) ;;
+  "get secret"*) [ -f "$room/secret" ] && cat "$room/secret" || { echo 'Error from server (NotFound): it is not found' >&2; exit 1; } ;;
+  apply*) echo 'Error from server: it stops here' >&2; exit 1 ;;
+"#;
+        let fake = Fake::new(arms);
+        fake.object("claim.yaml", &claim("", &[]));
+        fake.object("list", &json!({ "kind": "List", "items": [beside] }));
+        if let Some(owner) = secret {
+            fake.owned_by(owner);
+        }
+        let up = fake.run("up claim.yaml");
+        up.is(1, "it stops here");
+        assert_eq!(up.err.contains(shared), note, "{}", up.err);
+        assert!(!note || up.err.contains("(RUNBOOK.md, SecretTaken)"), "{}", up.err);
+    }
+}
