@@ -87,8 +87,8 @@ pub mod ours {
     pub const MAX_LIFETIME: &str = "testplatform.ci.openshift.org/max-lifetime";
     /// On the remote object: how long provisioning may take; written at birth, constant.
     pub const PROVISION_TIMEOUT: &str = "testplatform.ci.openshift.org/provision-timeout";
-    /// On the EphemeralCluster, where its claim had its kubeconfig long after the hub was ready: when it had it, RFC 3339. The lifetime counts
-    /// from then.
+    /// On the EphemeralCluster, where its claim had its kubeconfig long after the hub was ready: when it had it, RFC 3339; until then the end of
+    /// provisioning. The lifetime counts from then.
     pub const DELIVERED_AT: &str = "testplatform.ci.openshift.org/delivered-at";
     /// On the object of a cluster by template: the time by which its claim has ended it, RFC 3339. A provider with `clusters.endOverdue`
     /// deletes the object then.

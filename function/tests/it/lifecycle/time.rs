@@ -352,3 +352,50 @@ fn the_hubs_passing_failure_is_not_shown_as_failed() {
     world.settle();
     assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "ProwJobFailure"));
 }
+
+/// The hub counts from its own readiness, and would end a cluster that nobody was given yet.
+#[test]
+fn the_end_on_the_hub_waits_for_a_kubeconfig_that_is_not_delivered() {
+    let mut world = World::default();
+    world.spec["lifetime"] = json!("30m");
+    world.settle();
+    world.advance_time(SignedDuration::from_mins(10));
+    world.hub_ready();
+    let published = std::mem::take(&mut world.secrets);
+    world.settle();
+    let begins = |world: &World| {
+        world.remote.as_ref().unwrap()["metadata"]["annotations"]["testplatform.ci.openshift.org/delivered-at"].clone()
+    };
+    assert_eq!(begins(&world), json!(null), "it may come any moment");
+    world.advance_time(SignedDuration::from_mins(6));
+    world.settle();
+    assert_eq!(begins(&world), "2026-11-21T14:00:00Z", "the end of provisioning");
+    world.advance_time(SignedDuration::from_mins(80));
+    world.settle();
+    assert_eq!(begins(&world), "2026-11-21T14:00:00Z");
+    world.secrets = published;
+    world.settle();
+    world.settle();
+    assert_eq!(begins(&world), "2026-11-21T11:36:00Z");
+    assert_eq!(world.status["expiresAt"], "2026-11-21T12:06:00Z");
+}
+
+/// Hive destroys it four hours after it was assigned, however late its kubeconfig came.
+#[test]
+fn a_cluster_of_a_pool_of_ci_operator_is_promised_no_longer_than_hive_keeps_it() {
+    let mut world = World::default();
+    world.spec["ciOperator"]["test"] = json!({ "clusterClaim": {
+        "product": "ocp", "version": "4.20", "architecture": "amd64", "cloud": "aws", "owner": "o", "timeout": "1h",
+    } });
+    world.spec["lifetime"] = json!("3h45m");
+    world.settle();
+    world.advance_time(SignedDuration::from_mins(10));
+    world.hub_ready();
+    let published = std::mem::take(&mut world.secrets);
+    world.settle();
+    world.advance_time(SignedDuration::from_mins(60));
+    world.secrets = published;
+    world.settle();
+    assert_eq!(world.phase(), "Ready", "{}", world.status);
+    assert_eq!(world.status["expiresAt"], "2026-11-21T13:55:00Z");
+}

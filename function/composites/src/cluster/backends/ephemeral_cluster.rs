@@ -95,6 +95,7 @@ impl Backend for EphemeralClusters {
         health.has_cluster = !status.prow_job_id.is_empty() || before || remote.status.error.is_some();
         health.teardown_arrived = remote.spec.value.tear_down_cluster;
         health.ready_since = ready.and_then(|c| c.last_transition_time);
+        health.ends_at = hive_end(request, observed, health.ready_since);
         health.secret = ObjectName::try_from(status.secret_ref.as_str()).ok();
         let mode = remote.metadata.annotation(ours::CREDENTIALS_MODE);
         let account = mode == Some(Mode::ServiceAccount.as_str());
@@ -120,6 +121,14 @@ fn read_stage(status: &Status, ready: bool, accepted: bool) -> Stage {
     {
         let success = match status.phase.as_str() {
             "Deprovisioned" => true,
+/// Latest end of a cluster that ci-operator claims from a pool. Hive counts from its own assignment, however late the kubeconfig came. A longer
+/// lifetime is one that an earlier version promised.
+fn hive_end(request: &Validated, observed: &Observed, ready_since: Option<Timestamp>) -> Option<Timestamp> {
+    let longest = request.block.before_hive()?;
+    request.lifetime.effective.filter(|lifetime| *lifetime <= longest)?;
+    ready_since.max(observed.composite.metadata.creation_timestamp)?.checked_add(longest.as_signed()).ok()
+}
+
             "Failed" => false,
             _ => done.reason != "ProwJobFailure",
         };
@@ -184,7 +193,7 @@ fn build_manifest(request: &PlannedRequest, observed: &Observed) -> Value {
         "namespace": remote_namespace(request, observed),
     });
     let mut annotations = object::remote_annotations(request, observed);
-    if let Some(at) = delivered_late(request, observed) {
+    if let Some(at) = lifetime_begins_late(request, observed) {
         annotations.insert(ours::DELIVERED_AT.into(), at.to_string().into());
     }
     metadata["annotations"] = Value::Object(annotations);
@@ -203,19 +212,25 @@ fn build_manifest(request: &PlannedRequest, observed: &Observed) -> Value {
     assemble_object(API_VERSION, KIND, metadata, Value::Object(spec))
 }
 
-/// When the claim had its kubeconfig, if that was so long after the hub was ready that the hub's own end would come before the claim's. Once
-/// written it stays.
-fn delivered_late(request: &PlannedRequest, observed: &Observed) -> Option<Timestamp> {
+/// When the lifetime begins, if that is so long after the hub was ready that the hub's own end would come before the claim's: at the delivery
+/// of the kubeconfig. Until that is known it is the end of provisioning, the latest time for it. Once written it stays.
+fn lifetime_begins_late(request: &PlannedRequest, observed: &Observed) -> Option<Timestamp> {
     let primary = observed.primary.as_ref()?;
     if let Some(before) = primary.manifest_annotation(ours::DELIVERED_AT) {
-        return before.parse().ok();
+        return delivered.or_else(|| before.parse().ok());
     }
     request.lifetime.effective.filter(|_| !request.lifetime.lost)?;
     let Some(Remote::EphemeralCluster(remote)) = primary.remote() else { return None };
     let ready = find_condition(&remote.status.value.conditions, conditions::CLUSTER_READY)?;
     let on_hub = ready.last_transition_time.filter(|_| ready.is_true())?;
-    let delivered = request.intent.ready_at.or(observed.composite.status.ready_at)?;
-    (delivered > on_hub.checked_add(PROMPT).ok()?).then_some(delivered)
+    let delivered = request.intent.ready_at.or(observed.composite.status.ready_at);
+    let late = on_hub.checked_add(PROMPT).ok()?;
+    if let Some(delivered) = delivered {
+        return (delivered > late).then_some(delivered);
+    }
+    let created = observed.composite.metadata.creation_timestamp?;
+    let latest = created.checked_add(request.lifetime.provision_timeout()?).ok()?;
+    (observed.now > late && latest > on_hub && !request.intent.teardown).then_some(latest)
 }
 
 /// The Object by which the cluster of another composite is watched before it is taken over: it can neither change nor end anything.

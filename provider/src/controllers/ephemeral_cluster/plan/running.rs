@@ -190,8 +190,9 @@ fn lifetime_is_over(pass: &mut Planner<'_>) -> bool {
     let lifetime =
         duration(pass.object, ours::LIFETIME).map(|wanted| longest.map_or(wanted, |most| wanted.min(most)));
     let delivered = pass.object.annotation(ours::DELIVERED_AT).and_then(|at| at.parse().ok());
-    // A clock that was ahead gives no longer life.
-    let delivered = delivered.filter(|at: &Timestamp| *at <= pass.now);
+    // Until the delivery the function writes the end of provisioning. A clock that was further ahead gives no longer life.
+    let latest = provision_deadline(pass).max(pass.now);
+    let delivered = delivered.filter(|at: &Timestamp| *at <= latest);
     let ready_at = pass.since(CLUSTER_READY).max(delivered);
     let expires = lifetime.zip(ready_at).map(|(lifetime, at)| truncate_to_seconds(after(at, lifetime)));
     // While the credentials are held back the time goes on, from where it was if that is on record.
