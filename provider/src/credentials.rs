@@ -29,6 +29,8 @@ pub struct Credentials {
 pub enum NamespaceCredentials {
     /// Nothing yet, or only a part. The sentence names the missing part.
     Pending(String),
+    /// The kubeconfig is not one that may be handed on, for this reason.
+    Rejected(String),
     /// It is in the state that was published last; not read again.
     Unchanged,
     /// Complete.

@@ -58,6 +58,8 @@ pub mod conditions {
     pub const PROW_JOB_COMPLETED: &str = "ProwJobCompleted";
     /// The published credentials are known to be those of the cluster. The provider alone reports it; the upstream controller removes it.
     pub const CREDENTIALS_IN_SYNC: &str = "CredentialsInSync";
+    /// Reason of [`CREDENTIALS_IN_SYNC`]: the published kubeconfig was withdrawn, because it is not one that may be handed on.
+    pub const KUBECONFIG_WITHDRAWN: &str = "KubeconfigWithdrawn";
 }
 
 /// The phases, in the order of a cluster's life. Besides them there is the empty text.

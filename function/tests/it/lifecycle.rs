@@ -5,6 +5,7 @@ mod ends;
 mod phases;
 mod pooled;
 mod time;
+mod withdrawn;
 
 use function_model::world::{KUBECONFIG, NAME, World};
 use jiff::SignedDuration;

@@ -255,6 +255,11 @@ fn composite_line(evaluation: &ClusterEvaluation, response: &RunFunctionResponse
         },
         (Phase::Failed, false) if lifecycle.ever_ready => "waits for what is left to be torn down".into(),
         (_, false) => "it never was".into(),
+        (Phase::Ready | Phase::Degraded | Phase::Deprovisioning, true)
+            if evaluation.plan.lifecycle.is_withdrawn =>
+        {
+            "it was, and the emptied credentials have to reach the claim".into()
+        }
         (Phase::Ready | Phase::Degraded | Phase::Deprovisioning, true) => "it has its kubeconfig".into(),
         (Phase::Deprovisioned | Phase::Failed, true) => {
             "it was, and the emptied credentials have to reach the claim".into()
@@ -275,6 +280,9 @@ fn connection_line(evaluation: &ClusterEvaluation) -> String {
     };
     let what = match &evaluation.plan.lifecycle.details {
         None => "not written, there are no credentials yet".into(),
+        Some(_) if evaluation.plan.lifecycle.is_withdrawn => {
+            "emptied, because the hub withdrew the kubeconfig".into()
+        }
         Some(details) if !details.has_kubeconfig() && !evaluation.plan.lifecycle.is_complete() => {
             "missed, and written anew".into()
         }

@@ -195,7 +195,7 @@ impl Observed {
         let peers = peers::decode(request, &composite, settings, now);
         let mut observed = Self {
             details: Details::new(&resource.connection_details),
-            claim_secret: ClaimSecret::decode(request, &composite, now),
+            claim_secret: ClaimSecret::decode(request, &composite, settings, now),
             primary: None,
             is_primary_unreferenced: false,
             credentials: None,

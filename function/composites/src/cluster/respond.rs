@@ -108,7 +108,8 @@ fn undelivered_ttl(evaluation: &ClusterEvaluation) -> Option<SignedDuration> {
         return None;
     }
     match observed.claim_secret {
-        ClaimSecret::Written => None,
+        // Nothing comes by itself that a pass could see.
+        ClaimSecret::Written | ClaimSecret::Unnamed => None,
         ClaimSecret::Refused(_) => Some(MISSED_TTL),
         ClaimSecret::Awaited => Some(UNSETTLED_TTL),
         ClaimSecret::NotFetched => {

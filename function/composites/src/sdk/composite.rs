@@ -176,6 +176,13 @@ impl Composite {
         }
     }
 
+    /// Whether it has no claim and no Secret for its connection details. Core gives one that has a claim a Secret of its own.
+    pub(crate) fn names_no_secret(&self) -> bool {
+        self.flavour == Flavour::Claimed
+            && self.claim.is_none()
+            && self.spec["writeConnectionSecretToRef"]["name"].as_str().is_none()
+    }
+
     /// Kind of composites of its flavour, and of the other.
     pub fn kinds(&self) -> (&'static str, &'static str) {
         match &self.flavour {

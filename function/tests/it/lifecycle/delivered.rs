@@ -160,3 +160,76 @@ fn a_kubeconfig_in_a_connection_secret_of_another_is_not_delivered() {
     assert_eq!(is(&world, "CredentialsPublished"), pair("False", "SecretTaken"));
     assert!(world.tenant.is_empty());
 }
+
+/// The owner of a delivered claim names a Secret of something else, which changes no composite.
+#[test]
+fn a_claim_that_names_a_foreign_secret_later_is_noticed_within_minutes() {
+    let mut world = ready();
+    world.settle();
+    world.advance_time(SignedDuration::from_mins(30));
+    world.claim_object = Some(refused(UNCONTROLLED, true));
+    let mut passes = 0;
+    while is(&world, "CredentialsPublished").0 == "True" {
+        passes += 1;
+        assert!(passes <= 6, "not noticed in {passes} minutes");
+        world.advance_time(SignedDuration::from_mins(1));
+        world.pass();
+    }
+    assert_eq!(is(&world, "CredentialsPublished"), pair("False", "SecretTaken"));
+    let message = world.conditions["CredentialsPublished"]["message"].as_str().unwrap();
+    assert!(!message.contains("may be in the Secret"), "{message}");
+    world.claim_object = Some(claim(("True", ""), "True", true));
+    world.settle();
+    assert_eq!(is(&world, "CredentialsPublished"), pair("True", "Published"));
+}
+
+/// Core calls the function once more for each fetch.
+#[test]
+fn a_delivered_claim_is_fetched_in_few_passes() {
+    let mut world = ready();
+    world.settle();
+    world.claim_object = Some(claim(("True", ""), "True", true));
+    world.advance_time(SignedDuration::from_mins(2));
+    let mut fetches = 0;
+    for _ in 0..60 {
+        world.advance_time(SignedDuration::from_mins(1));
+        fetches += usize::from(asks_for_the_claim(&mut world));
+    }
+    assert!((12..=24).contains(&fetches), "{fetches} of 60");
+}
+
+/// Core publishes nothing for a claim that names no Secret, and calls it ready.
+#[test]
+fn a_claim_without_a_secret_is_not_said_to_have_its_kubeconfig() {
+    let mut world = ready();
+    let mut nameless = claim(("True", ""), "True", false);
+    nameless["spec"] = json!({});
+    world.claim_object = Some(nameless);
+    world.settle();
+    assert_eq!(is(&world, "CredentialsPublished"), pair("False", "SecretMissing"));
+    assert_eq!(is(&world, "ClusterReady"), pair("True", "Ready"));
+    assert_eq!(world.status["credentials"]["state"], "Pending");
+    let message = world.conditions["CredentialsPublished"]["message"].as_str().unwrap();
+    assert!(message.contains("spec.writeConnectionSecretToRef"), "{message}");
+    world.advance_time(SignedDuration::from_hours(3));
+    assert_eq!(ttl(&mut world), 60, "nothing comes by itself");
+    assert_eq!(is(&world, "CredentialsPublished"), pair("False", "SecretMissing"));
+    world.claim_object = Some(claim(("True", ""), "True", true));
+    world.settle();
+    assert_eq!(is(&world, "CredentialsPublished"), pair("True", "Published"));
+}
+
+#[test]
+fn a_composite_of_an_administrator_without_a_secret_is_not_said_to_have_its_kubeconfig() {
+    for secret in [json!(null), json!({ "namespace": "admins", "name": "one" })] {
+        let mut world = World { claim: false, ..World::default() };
+        if !secret.is_null() {
+            world.spec["writeConnectionSecretToRef"] = secret.clone();
+        }
+        world.settle();
+        world.hub_ready();
+        world.settle();
+        let expected = if secret.is_null() { ("False", "SecretMissing") } else { ("True", "Published") };
+        assert_eq!(is(&world, "CredentialsPublished"), pair(expected.0, expected.1), "{secret}");
+    }
+}

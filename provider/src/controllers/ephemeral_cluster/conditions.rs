@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 pub use testplatform_apis::foreign::ephemeral_cluster::conditions::{
-    CLUSTER_READY, CREDENTIALS_IN_SYNC, PROW_JOB_COMPLETED, PROW_JOB_CREATING, TEST_COMPLETED,
+    CLUSTER_READY, CREDENTIALS_IN_SYNC, KUBECONFIG_WITHDRAWN, PROW_JOB_COMPLETED, PROW_JOB_CREATING,
+    TEST_COMPLETED,
 };
 use testplatform_runtime::time::truncate_to_seconds;
 
@@ -29,6 +30,8 @@ pub enum ConditionReason {
     CredentialsUnreadable,
     /// The cluster does not take the kubeconfig that would take the place of the published one.
     KubeconfigRejected,
+    /// The published kubeconfig is not one that may be handed on, and was withdrawn.
+    KubeconfigWithdrawn,
     /// Somebody else's Secret has the name of the one to publish.
     CredentialsNotOwned,
     /// The Secret could not be written; tried again.
@@ -73,7 +76,7 @@ pub enum ConditionReason {
 
 impl ConditionReason {
     /// All of them.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::Creating,
         Self::ProwJobCreated,
         Self::ProwJobCreateFailed,
@@ -83,6 +86,7 @@ impl ConditionReason {
         Self::CredentialsPending,
         Self::CredentialsUnreadable,
         Self::KubeconfigRejected,
+        Self::KubeconfigWithdrawn,
         Self::CredentialsNotOwned,
         Self::PublishFailed,
         Self::ProwJobScheduling,
@@ -117,6 +121,7 @@ impl ConditionReason {
             Self::CredentialsPending => "CredentialsPending",
             Self::CredentialsUnreadable => "CredentialsUnreadable",
             Self::KubeconfigRejected => "KubeconfigRejected",
+            Self::KubeconfigWithdrawn => KUBECONFIG_WITHDRAWN,
             Self::CredentialsNotOwned => "CredentialsNotOwned",
             Self::PublishFailed => "PublishFailed",
             Self::ProwJobScheduling => "ProwJobScheduling",

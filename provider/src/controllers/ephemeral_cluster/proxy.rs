@@ -55,7 +55,7 @@ pub fn plan_proxy(object: &EphemeralCluster, observed: &ObservedState, now: Time
         // A token that was made before goes on being replaced, because it ends: the upstream controller leaves a Secret that is there as it is.
         Publication::Issue(issue) if stamp.is_some() => step.actions.push(Operation::IssueCredentials(issue)),
         // The upstream controller publishes the admin's kubeconfig, whatever was requested, and never reports anything else: nobody uses it.
-        Publication::Issue(_) | Publication::NotNow(..) => {}
+        Publication::Issue(_) | Publication::NotNow(..) | Publication::Rejected(_) => {}
         // It goes stale although nothing happens.
         Publication::InSync => {
             if let Some(stamp) = &stamp {

@@ -17,6 +17,8 @@ pub enum Publication {
     Issue(Box<Issue>),
     /// Nothing can be done, and why.
     NotNow(ConditionReason, String),
+    /// Nothing is published, and the kubeconfig is not one that may be handed on, for this reason.
+    Rejected(String),
 }
 
 /// Compares what a job's site has with what is published.
@@ -72,7 +74,8 @@ pub fn compare(site: &JobSite, published: &Published) -> Publication {
             ConditionReason::CredentialsPending,
             "the credentials are about to be published again".into(),
         ),
-        (NamespaceCredentials::Pending(what), _) => {
+        (NamespaceCredentials::Rejected(why), Published::Absent) => Publication::Rejected(why.clone()),
+        (NamespaceCredentials::Rejected(what) | NamespaceCredentials::Pending(what), _) => {
             not_now(ConditionReason::CredentialsPending, what.clone())
         }
         // The error goes to the log: it changes with each try, and may quote unreadable content.

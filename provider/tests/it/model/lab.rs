@@ -145,7 +145,7 @@ impl Pj {
         }
         let source = match namespace.source {
             0 => NamespaceCredentials::Pending("no Secret".into()),
-            1 => NamespaceCredentials::Pending("no kubeconfig in the Secret".into()),
+            1 => NamespaceCredentials::Rejected("the kubeconfig is not finished".into()),
             n if published.is_some_and(|p| p.job == self.id && p.source == n) => {
                 NamespaceCredentials::Unchanged
             }

@@ -179,6 +179,41 @@ fn a_lifetime_counts_from_a_late_delivery() {
     }
 }
 
+/// Until the claim has its kubeconfig the function writes the end of provisioning.
+#[test]
+fn a_lifetime_does_not_end_before_a_kubeconfig_can_be_delivered() {
+    let latest = born() + minutes(180);
+    let case = ready()
+        .annotated(ours::PROVISION_TIMEOUT, "3h")
+        .annotated(ours::LIFETIME, "30m")
+        .annotated(ours::DELIVERED_AT, &latest.to_string());
+    let kept = case.at(10 + 45).settled();
+    assert_eq!(kept.object.status.value.phase, Some(Phase::Ready));
+    assert_eq!(kept.object.status.value.expires_at, Some(latest + minutes(30)));
+    assert_eq!(kept.at(180 + 45).settled().object.status.value.phase, Some(Phase::Deprovisioning));
+}
+
+/// As at the first start of a version that is stricter than the one that published it.
+#[test]
+fn a_withdrawn_kubeconfig_is_reported_as_such() {
+    let rejected =
+        || namespace(NamespaceCredentials::Rejected("key kubeconfig of Secret s runs a program".into()));
+    let mut withdrawn = ready().on(rejected());
+    withdrawn.world.published = Published::Absent;
+    let case = withdrawn.settled();
+    assert_eq!(case.said(CLUSTER_READY), ("True", "CredentialsPublished"));
+    assert_eq!(case.said(CREDENTIALS_IN_SYNC), ("False", "KubeconfigWithdrawn"));
+    let back = case.on(complete()).settled();
+    assert_eq!(back.said(CREDENTIALS_IN_SYNC), ("True", "CredentialsPublished"));
+    // One that replaces a good one is not published, and the good one stays.
+    let kept = ready().on(rejected()).settled();
+    assert_eq!(kept.said(CREDENTIALS_IN_SYNC), ("False", "CredentialsPending"));
+    assert!(matches!(kept.world.published, Published::Ours { .. }));
+    // Steps upload files that they have not finished.
+    let early = served(JobState::Pending, rejected());
+    assert_eq!(early.said(CLUSTER_READY), ("False", "CredentialsPending"));
+}
+
 /// A claim that asked for none at birth, or that another version held meanwhile: the function promises what it writes.
 #[test]
 fn longer_lifetime_without_a_maximum_ends_nothing() {

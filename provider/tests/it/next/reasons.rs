@@ -67,6 +67,11 @@ fn case(reason: ConditionReason) -> (Status, &'static str, &'static str) {
         }
         ConditionReason::EphemeralClusterValidationFailure => (settled(unreadable_spec()), CREATING, "False"),
         ConditionReason::CredentialsPublished => (settled(ready()), READY, "True"),
+        ConditionReason::KubeconfigWithdrawn => {
+            let mut withdrawn = ready().on(namespace(NamespaceCredentials::Rejected("no token".into())));
+            withdrawn.world.published = Published::Absent;
+            (settled(withdrawn), IN_SYNC, "False")
+        }
         ConditionReason::CredentialsPending => (settled(running(pending())), READY, "False"),
         ConditionReason::CredentialsUnreadable => (settled(unreadable_source()), READY, "False"),
         ConditionReason::KubeconfigRejected => {

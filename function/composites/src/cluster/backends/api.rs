@@ -163,6 +163,14 @@ pub struct Health {
     pub changes_at: Option<Timestamp>,
 }
 
+impl Health {
+    /// Why the hub has withdrawn the kubeconfig: it may not be handed on. A hub that still publishes an earlier one withdraws nothing.
+    pub fn withdrawn_kubeconfig(&self) -> Option<&str> {
+        let (reason, why) = self.blocking.as_ref()?;
+        (self.secret.is_none() && *reason == Credentials::KubeconfigRejected).then_some(why)
+    }
+}
+
 /// Job that provisions a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Job {

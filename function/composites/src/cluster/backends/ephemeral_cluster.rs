@@ -103,6 +103,13 @@ impl Backend for EphemeralClusters {
         if health.secret.take_if(|_| health.publishes_admin).is_some() {
             health.blocking = Some((Credentials::SecretMissing, ADMIN_PUBLISHED.into()));
         }
+        let in_sync = find_condition(&status.conditions, conditions::CREDENTIALS_IN_SYNC);
+        if let Some(withdrawn) =
+            in_sync.filter(|c| c.is_false() && c.reason == conditions::KUBECONFIG_WITHDRAWN)
+        {
+            health.secret = None;
+            health.blocking = Some((Credentials::KubeconfigRejected, bounded(&withdrawn.message, 512)));
+        }
         health.revision = remote.metadata.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
         health.job = Job { id: bounded(&status.prow_job_id, 253), url: bounded(&status.prow_job_url, 2048) };
         health.mirrored = mirror_conditions(&status.conditions, observed);
@@ -114,13 +121,6 @@ impl Backend for EphemeralClusters {
     }
 }
 
-/// `taken`: a job was seen for it before, whatever the hub remembers.
-fn read_stage(status: &Status, ready: bool, accepted: bool) -> Stage {
-    if let Some(done) =
-        find_condition(&status.conditions, conditions::PROW_JOB_COMPLETED).filter(|c| c.is_true())
-    {
-        let success = match status.phase.as_str() {
-            "Deprovisioned" => true,
 /// Latest end of a cluster that ci-operator claims from a pool. Hive counts from its own assignment, however late the kubeconfig came. A longer
 /// lifetime is one that an earlier version promised.
 fn hive_end(request: &Validated, observed: &Observed, ready_since: Option<Timestamp>) -> Option<Timestamp> {
@@ -129,6 +129,13 @@ fn hive_end(request: &Validated, observed: &Observed, ready_since: Option<Timest
     ready_since.max(observed.composite.metadata.creation_timestamp)?.checked_add(longest.as_signed()).ok()
 }
 
+/// `taken`: a job was seen for it before, whatever the hub remembers.
+fn read_stage(status: &Status, ready: bool, accepted: bool) -> Stage {
+    if let Some(done) =
+        find_condition(&status.conditions, conditions::PROW_JOB_COMPLETED).filter(|c| c.is_true())
+    {
+        let success = match status.phase.as_str() {
+            "Deprovisioned" => true,
             "Failed" => false,
             _ => done.reason != "ProwJobFailure",
         };
@@ -216,6 +223,7 @@ fn build_manifest(request: &PlannedRequest, observed: &Observed) -> Value {
 /// of the kubeconfig. Until that is known it is the end of provisioning, the latest time for it. Once written it stays.
 fn lifetime_begins_late(request: &PlannedRequest, observed: &Observed) -> Option<Timestamp> {
     let primary = observed.primary.as_ref()?;
+    let delivered = request.intent.ready_at.or(observed.composite.status.ready_at);
     if let Some(before) = primary.manifest_annotation(ours::DELIVERED_AT) {
         return delivered.or_else(|| before.parse().ok());
     }
@@ -223,7 +231,6 @@ fn lifetime_begins_late(request: &PlannedRequest, observed: &Observed) -> Option
     let Some(Remote::EphemeralCluster(remote)) = primary.remote() else { return None };
     let ready = find_condition(&remote.status.value.conditions, conditions::CLUSTER_READY)?;
     let on_hub = ready.last_transition_time.filter(|_| ready.is_true())?;
-    let delivered = request.intent.ready_at.or(observed.composite.status.ready_at);
     let late = on_hub.checked_add(PROMPT).ok()?;
     if let Some(delivered) = delivered {
         return (delivered > late).then_some(delivered);

@@ -56,6 +56,8 @@ pub struct Lifecycle {
     pub recreates: bool,
     /// Content of the composite's connection Secret; none: not written.
     pub details: Option<Details>,
+    /// Whether the kubeconfig was taken back, because it is not one that may be handed on.
+    pub is_withdrawn: bool,
     /// Name of the Secret on the hub.
     pub secret: Option<String>,
     /// Creation time of the composite.
@@ -115,6 +117,7 @@ pub(super) fn invalid_lifecycle(observed: &Observed) -> Lifecycle {
         is_late: false,
         recreates: false,
         details: Some(Details::emptied()),
+        is_withdrawn: false,
         secret: None,
         started_at: observed.composite.metadata.creation_timestamp,
         ready_at: None,
@@ -170,11 +173,11 @@ pub(super) fn evaluate_lifecycle(
     let primary = observed.primary.as_ref();
     let secret = known_secret(observed, health);
     // The previous Secret no longer matches the request.
-    let named = secret.as_deref().filter(|_| !health.publishes_admin);
+    let withdraws = withdraws_kubeconfig(health, observed);
+    let named = secret.as_deref().filter(|_| !health.publishes_admin && !withdraws);
     let fresh = named.and_then(|name| observed.credentials.as_ref()?.details_of(name));
-    let was_ready = observed.ever_ready();
-    let final_before = phase::was_final(observed);
-    let ever_ready = was_ready || (!final_before && health.stage == Stage::Ready && fresh.is_some());
+    let ever_ready = observed.ever_ready()
+        || (!phase::was_final(observed) && health.stage == Stage::Ready && fresh.is_some());
 
     let started_at = observed.composite.metadata.creation_timestamp;
     let ready_at = ever_ready.then(|| ready_at(observed, health)).flatten();
@@ -257,7 +260,8 @@ pub(super) fn evaluate_lifecycle(
         phase,
         failure,
         pending_failure: failing,
-        details: pick_details(phase, over.is_some(), ever_ready, fresh, health.publishes_admin, observed)
+        is_withdrawn: withdraws && ever_ready && over.is_none(),
+        details: pick_details(phase, over.is_some(), ever_ready, fresh, health, observed)
             // A token of a ServiceAccount comes without a password, and what has one is the admin's.
             .map(|details| if request.access.is_some() { details.without_password() } else { details }),
         completion: over,
@@ -310,16 +314,33 @@ fn pick_details(
     over: bool,
     ever_ready: bool,
     fresh: Option<&Details>,
-    admins: bool,
+    health: &Health,
     observed: &Observed,
 ) -> Option<Details> {
-    let last = || ever_ready.then(|| last_details(fresh, admins, observed)).flatten();
+    if ever_ready && withdraws_kubeconfig(health, observed) {
+        return Some(Details::emptied());
+    }
+    let last = || ever_ready.then(|| last_details(fresh, health.publishes_admin, observed)).flatten();
     match phase {
         Phase::Pending | Phase::Provisioning => None,
         Phase::Ready | Phase::Degraded | Phase::Deprovisioning => last(),
         Phase::Failed if !over => last(),
         Phase::Deprovisioned | Phase::Failed => Some(Details::emptied()),
     }
+}
+
+/// Whether the kubeconfig is, or stays, taken back.
+fn withdraws_kubeconfig(health: &Health, observed: &Observed) -> bool {
+    health.withdrawn_kubeconfig().is_some() || holds_withdrawn(observed)
+}
+
+/// Whether the last read of the Secret still holds a kubeconfig that was withdrawn: provider-kubernetes keeps it until the next one.
+fn holds_withdrawn(observed: &Observed) -> bool {
+    let is_emptied = observed.details.has_kubeconfig_key() && !observed.details.has_kubeconfig();
+    let is_unread = || observed.credentials.as_ref().is_some_and(|c| !c.sync_error().is_empty());
+    // In a namespace it is the owner's own Secret, which they may empty.
+    let is_claimed = observed.composite.flavour == Flavour::Claimed;
+    is_claimed && is_emptied && observed.ever_ready() && is_unread()
 }
 
 /// Most recent details: published ones are never withdrawn before the end. `admins`: only previously published details count.

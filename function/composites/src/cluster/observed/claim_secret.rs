@@ -1,7 +1,8 @@
 //! The Secret that a claim names. Core writes it once the composite is ready, after everything else, and reports on it in the claim alone.
 //!
-//! Core does not run the function again after that write. So the claim is fetched for a while after its kubeconfig was published, and as
-//! long as its Secret cannot be written. Fetching it in every pass would make core call twice each time.
+//! Core does not run the function again after that write. So the claim is fetched for a while after its kubeconfig was published, as long
+//! as its Secret cannot be written, and in one pass of every few minutes later: an owner may name another Secret, which changes no
+//! composite. Fetching it in every pass would make core call twice each time.
 
 use std::fmt;
 
@@ -9,10 +10,12 @@ use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
     claim::{API_VERSION, CLAIM_KIND},
     condition::{ConditionType, Credentials as Reason},
+    duration::GoDuration,
     foreign::{
         meta::{Lenient, ObservedCondition, find_condition},
         object::is_owned_by_another,
     },
+    input::Settings,
     text::bounded,
 };
 
@@ -31,6 +34,12 @@ const CLAIM: RequirementNames = RequirementNames::new("claim", None);
 /// (controller-runtime's rate limiter).
 const WATCH_PERIOD: SignedDuration = SignedDuration::from_mins(2);
 
+/// How often a delivered claim is fetched again.
+const RECHECK_PERIOD: SignedDuration = SignedDuration::from_mins(5);
+
+/// Time between two passes of a claim at rest, where the input sets none.
+const DEFAULT_TTL: SignedDuration = SignedDuration::from_secs(60);
+
 /// How core begins, of a Secret that it cannot write: `errPropagateCDs` and `errCreateOrUpdateSecret` of its claim controller.
 const PROPAGATE: &str = "cannot propagate connection details from composite resource: ";
 const WRITE: &str = "cannot create or update connection secret: ";
@@ -45,6 +54,8 @@ pub enum ClaimSecret {
     Awaited,
     /// It was.
     Written,
+    /// The claim names none.
+    Unnamed,
     /// Core cannot write it.
     Refused(WriteRefusal),
 }
@@ -75,8 +86,13 @@ const CLAIM_FIELDS: FieldList = &[
 ];
 
 impl ClaimSecret {
-    pub(super) fn decode(request: &RunFunctionRequest, composite: &Composite, now: Timestamp) -> Self {
-        if !is_awaited(composite, now) {
+    pub(super) fn decode(
+        request: &RunFunctionRequest,
+        composite: &Composite,
+        settings: &Settings,
+        now: Timestamp,
+    ) -> Self {
+        if !is_awaited(composite, settings, now) {
             return Self::NotFetched;
         }
         let Some(found) = fetched_resources(request, &CLAIM) else { return Self::NotFetched };
@@ -86,9 +102,9 @@ impl ClaimSecret {
         };
         let conditions =
             Lenient::<Vec<ObservedCondition>>::from_value(claim["status"]["conditions"].clone()).value;
+        let name = claim["spec"]["writeConnectionSecretToRef"]["name"].as_str();
         let synced = find_condition(&conditions, "Synced").filter(|synced| synced.is_false());
         if let Some(message) = synced.and_then(|s| s.message.strip_prefix(PROPAGATE)?.strip_prefix(WRITE)) {
-            let name = claim["spec"]["writeConnectionSecretToRef"]["name"].as_str();
             return Self::Refused(WriteRefusal {
                 secret: name.unwrap_or_default().to_owned(),
                 is_foreign: is_owned_by_another(message),
@@ -97,14 +113,18 @@ impl ClaimSecret {
             });
         }
         let is_ready = find_condition(&conditions, "Ready").is_some_and(ObservedCondition::is_true);
-        if is_ready { Self::Written } else { Self::Awaited }
+        match (is_ready, name) {
+            (true, None) => Self::Unnamed,
+            (true, Some(_)) => Self::Written,
+            (false, _) => Self::Awaited,
+        }
     }
 
     /// Why core cannot write it, if so.
     pub fn refusal(&self) -> Option<&WriteRefusal> {
         match self {
             Self::Refused(refused) => Some(refused),
-            Self::NotFetched | Self::Awaited | Self::Written => None,
+            Self::NotFetched | Self::Awaited | Self::Written | Self::Unnamed => None,
         }
     }
 }
@@ -121,7 +141,7 @@ impl fmt::Display for WriteRefusal {
         } else {
             write!(f, "Secret {secret} cannot be written: {message}")?;
         }
-        if *written_before {
+        if *written_before && !anothers {
             f.write_str("; an older kubeconfig of this claim may be in the Secret")
         } else {
             Ok(())
@@ -137,22 +157,36 @@ impl WriteRefusal {
 }
 
 /// Requirement that makes core fetch the claim; none if nothing is expected.
-pub(super) fn claim_requirement(composite: &Composite, now: Timestamp) -> Option<(String, ResourceSelector)> {
-    let claim = composite.claim.as_ref().filter(|_| is_awaited(composite, now))?;
+pub(super) fn claim_requirement(
+    composite: &Composite,
+    settings: &Settings,
+    now: Timestamp,
+) -> Option<(String, ResourceSelector)> {
+    let claim = composite.claim.as_ref().filter(|_| is_awaited(composite, settings, now))?;
     let named = selector(API_VERSION, CLAIM_KIND, Match::MatchName(claim.name.clone()));
     Some((CLAIM.dynamic().to_owned(), ResourceSelector { namespace: Some(claim.namespace.clone()), ..named }))
 }
 
 /// By what the composite shows alone: what is required may not depend on what was fetched.
-fn is_awaited(composite: &Composite, now: Timestamp) -> bool {
+fn is_awaited(composite: &Composite, settings: &Settings, now: Timestamp) -> bool {
     if composite.claim.is_none() || composite.flavour != Flavour::Claimed {
         return false;
     }
     let Some(shown) = composite.shown(ConditionType::CredentialsPublished) else { return false };
     if shown.is_true() {
-        return shown.last_transition_time.is_some_and(|at| now.duration_since(at) < WATCH_PERIOD);
+        return shown.last_transition_time.is_some_and(|at| {
+            let age = now.duration_since(at);
+            age < WATCH_PERIOD || is_recheck_due(age, settings)
+        });
     }
     // Nothing but a Secret that cannot be written takes that back from a composite that is ready, and no other is looked at without end.
     let refused = [Reason::SecretTaken, Reason::SecretMissing].iter().any(|r| r.as_str() == shown.reason);
     composite.is_ready() && refused
+}
+
+/// Whether this is the one pass of a [`RECHECK_PERIOD`]. Passes are as far apart as their TTL, and core adds up to a tenth.
+fn is_recheck_due(age: SignedDuration, settings: &Settings) -> bool {
+    let apart = settings.ttl.map_or(DEFAULT_TTL, GoDuration::as_signed);
+    let window = apart.saturating_add(apart / 8);
+    SignedDuration::from_secs(age.as_secs() % RECHECK_PERIOD.as_secs()) < window
 }

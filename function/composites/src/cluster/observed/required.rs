@@ -81,7 +81,7 @@ pub fn requirements(
         ask(&PRIMARY_OBJECT, primary_object_selector(&observed.composite.flavour, name));
     }
     map.extend(wants.hubs);
-    map.extend(claim_secret::claim_requirement(&observed.composite, observed.now));
+    map.extend(claim_secret::claim_requirement(&observed.composite, settings, observed.now));
     if map.is_empty() {
         return None;
     }

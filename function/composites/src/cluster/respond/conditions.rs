@@ -20,7 +20,7 @@ use crate::{
     cluster::{
         backends::Stage,
         lifecycle::{ClusterEvaluation, Lifecycle},
-        observed::{EPHEMERAL_CLUSTER, is_ended_by_removal},
+        observed::{ClaimSecret, EPHEMERAL_CLUSTER, is_ended_by_removal},
         respond::messages,
     },
     objects::SyncState,
@@ -98,6 +98,7 @@ fn cluster_ready(evaluation: &ClusterEvaluation) -> Condition {
     let Lifecycle { phase, is_expiring: expiring, is_late: late, .. } = evaluation.plan.lifecycle;
     let given = evaluation.plan.lifecycle.ever_ready
         && evaluation.plan.lifecycle.details.is_some()
+        && !evaluation.plan.lifecycle.is_withdrawn
         && !messages::is_undelivered(evaluation);
     let waiting = evaluation.plan.health.stage == Stage::Ready && !evaluation.plan.lifecycle.in_quiet_period;
     let set_up = evaluation.plan.health.set_up;
@@ -170,11 +171,18 @@ fn credentials_published(evaluation: &ClusterEvaluation) -> Condition {
         };
         return Condition::new(type_, False, R::NotRunning.as_str(), message);
     }
+    if lifecycle.is_withdrawn {
+        let message = messages::withdrawal_message(evaluation);
+        return Condition::new(type_, False, R::KubeconfigRejected.as_str(), message);
+    }
     if let Some(details) = lifecycle.details.as_ref().filter(|d| d.has_kubeconfig()) {
         if let Some(refused) = evaluation.observed.claim_secret.refusal() {
             return Condition::new(type_, False, refused.reason().as_str(), refused.to_string());
         }
         let composite = &evaluation.observed.composite;
+        if let Some(message) = unnamed_secret_message(evaluation) {
+            return Condition::new(type_, False, R::SecretMissing.as_str(), message);
+        }
         let whose = match (&composite.flavour, &composite.claim) {
             (Flavour::Namespaced(_), _) => {
                 format!("Secret {}", crate::cluster::backends::secret_name(&evaluation.observed))
@@ -252,6 +260,19 @@ fn credentials_published(evaluation: &ClusterEvaluation) -> Condition {
         Some(credentials) => unpublished_reason(credentials),
     };
     Condition::new(type_, False, reason.as_str(), format!("Secret {secret} {what}"))
+}
+
+/// Core writes the kubeconfig nowhere if the claim, or a composite without a claim, names no Secret.
+fn unnamed_secret_message(evaluation: &ClusterEvaluation) -> Option<String> {
+    let observed = &evaluation.observed;
+    let kind = match observed.claim_secret {
+        ClaimSecret::Unnamed => "claim",
+        _ if observed.composite.names_no_secret() => "composite",
+        _ => return None,
+    };
+    Some(format!(
+        "the {kind} names no Secret for its kubeconfig; name one in spec.writeConnectionSecretToRef"
+    ))
 }
 
 const UNNAMED: &str = "the hub has not named a Secret yet";

@@ -52,8 +52,9 @@ pub fn find_events(evaluation: &ClusterEvaluation, conditions: &[Condition]) -> 
     {
         if new.status == ConditionStatus::True {
             events.push(normal_event(EventReason::CredentialsPublished, &new.message));
-        } else if evaluation.observed.claim_secret.refusal().is_some()
-            && !evaluation.plan.lifecycle.is_complete()
+        } else if evaluation.plan.lifecycle.is_withdrawn
+            || (evaluation.observed.claim_secret.refusal().is_some()
+                && !evaluation.plan.lifecycle.is_complete())
         {
             events.push(warning_event(EventReason::CredentialsNotDelivered, &new.message));
         }

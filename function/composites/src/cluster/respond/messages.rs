@@ -4,17 +4,30 @@ use testplatform_apis::{condition::Failure, phase::Phase, text::bounded};
 
 use crate::{
     cluster::{
-        backends::Stage,
+        backends::{Stage, secret_name},
         lifecycle::ClusterEvaluation,
         request::Block,
         respond::{refusal::find_refusal, transfer},
     },
     objects::SyncState,
+    sdk::composite::Flavour,
 };
 
 /// Whether the kubeconfig is published but never reached the tenant: core cannot write the claim's Secret.
 pub(crate) fn is_undelivered(evaluation: &ClusterEvaluation) -> bool {
     evaluation.observed.claim_secret.refusal().is_some_and(|refused| !refused.written_before)
+}
+
+/// Why the kubeconfig was taken back. Only the owner can empty the Secret of a composite in a namespace.
+pub(crate) fn withdrawal_message(evaluation: &ClusterEvaluation) -> String {
+    let why = evaluation.plan.health.withdrawn_kubeconfig().unwrap_or("the new one is not read yet");
+    let advice = match evaluation.observed.composite.flavour {
+        Flavour::Claimed | Flavour::Homeless => String::new(),
+        Flavour::Namespaced(_) => {
+            format!("; do not use the one in Secret {}, and delete it", secret_name(&evaluation.observed))
+        }
+    };
+    format!("the kubeconfig was withdrawn{advice}: {why}")
 }
 
 /// Action for an administrator if the location of the cluster is lost.
@@ -82,6 +95,9 @@ pub fn status_message(evaluation: &ClusterEvaluation) -> String {
         },
         Phase::Ready | Phase::Degraded if evaluation.observed.transfer.is_released() => {
             transfer::released_message(&evaluation.observed)
+        }
+        Phase::Ready | Phase::Degraded if plan.lifecycle.is_withdrawn => {
+            format!("the cluster is there, and {}", withdrawal_message(evaluation))
         }
         Phase::Ready | Phase::Degraded if is_undelivered(evaluation) => {
             let why = evaluation.observed.claim_secret.refusal().map(ToString::to_string).unwrap_or_default();

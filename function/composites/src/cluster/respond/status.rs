@@ -15,7 +15,7 @@ use crate::{
     cluster::{
         backends::intent::PrimaryAction,
         lifecycle::ClusterEvaluation,
-        observed::{Details, prerequisites::PREREQUISITE_RESOURCES},
+        observed::{ClaimSecret, Details, prerequisites::PREREQUISITE_RESOURCES},
         request::{Block, PoolClaim, Resolution, Templated},
         respond::{
             messages::{is_undelivered, status_message},
@@ -37,7 +37,10 @@ pub fn build_status(evaluation: &ClusterEvaluation) -> TestPlatformClusterStatus
         (true, true) => Some(CredentialsState::Withdrawn),
         // The claim never had credentials, and will have none.
         (true, false) => None,
-        (false, _) if is_undelivered(evaluation) => Some(CredentialsState::Pending),
+        (false, _) if lifecycle.is_withdrawn => Some(CredentialsState::Withdrawn),
+        (false, _) if is_undelivered(evaluation) || observed.claim_secret == ClaimSecret::Unnamed => {
+            Some(CredentialsState::Pending)
+        }
         (false, _) if lifecycle.details.as_ref().is_some_and(Details::has_kubeconfig) => {
             Some(CredentialsState::Published)
         }

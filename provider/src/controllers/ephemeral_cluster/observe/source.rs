@@ -118,7 +118,7 @@ impl Observer {
             // Steps upload files that are not finished.
             Err(why) => {
                 let (name, key) = kubeconfig;
-                return Ok(NamespaceCredentials::Pending(format!("key {key} of Secret {name} {why}")));
+                return Ok(NamespaceCredentials::Rejected(format!("key {key} of Secret {name} {why}")));
             }
         };
         if let Some(wish) = wish {

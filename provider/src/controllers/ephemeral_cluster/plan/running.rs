@@ -107,6 +107,15 @@ fn observe(pass: &mut Planner<'_>, job: &Job) -> bool {
             }
             not_now(pass, reason, message);
         }
+        // Before the first readiness it is one that a step has not finished yet.
+        Publication::Rejected(why) => {
+            let reason = if was_ready(pass) {
+                ConditionReason::KubeconfigWithdrawn
+            } else {
+                ConditionReason::CredentialsPending
+            };
+            not_now(pass, reason, why);
+        }
     }
     let published = !pass.status.secret_ref.is_empty();
     if let Published::Ours { revision, .. } = &pass.observed.published
@@ -132,7 +141,7 @@ fn publish_operation(publication: Publication) -> Option<Operation> {
     match publication {
         Publication::Publish(credentials) => Some(Operation::PublishCredentials(credentials)),
         Publication::Issue(issue) => Some(Operation::IssueCredentials(issue)),
-        Publication::InSync | Publication::NotNow(..) => None,
+        Publication::InSync | Publication::NotNow(..) | Publication::Rejected(_) => None,
     }
 }
 
