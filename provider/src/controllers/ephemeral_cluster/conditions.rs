@@ -2,8 +2,7 @@
 
 use jiff::Timestamp;
 pub use testplatform_apis::foreign::ephemeral_cluster::conditions::{
-    CLUSTER_READY, CREDENTIALS_IN_SYNC, KUBECONFIG_WITHDRAWN, PROW_JOB_COMPLETED, PROW_JOB_CREATING,
-    TEST_COMPLETED,
+    CLUSTER_READY, CREDENTIALS_IN_SYNC, PROW_JOB_COMPLETED, PROW_JOB_CREATING, TEST_COMPLETED,
 };
 use testplatform_runtime::time::truncate_to_seconds;
 
@@ -121,7 +120,7 @@ impl ConditionReason {
             Self::CredentialsPending => "CredentialsPending",
             Self::CredentialsUnreadable => "CredentialsUnreadable",
             Self::KubeconfigRejected => "KubeconfigRejected",
-            Self::KubeconfigWithdrawn => KUBECONFIG_WITHDRAWN,
+            Self::KubeconfigWithdrawn => "KubeconfigWithdrawn",
             Self::CredentialsNotOwned => "CredentialsNotOwned",
             Self::PublishFailed => "PublishFailed",
             Self::ProwJobScheduling => "ProwJobScheduling",

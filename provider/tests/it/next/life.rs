@@ -13,7 +13,10 @@ use provider_testplatform::{
 };
 use rstest::rstest;
 use serde_json::{Value, json};
-use testplatform_apis::names::{ephemeral_cluster::FINALIZER, ours};
+use testplatform_apis::{
+    foreign::ephemeral_cluster::conditions::KUBECONFIG_WITHDRAWN,
+    names::{ephemeral_cluster::FINALIZER, ours},
+};
 use testplatform_runtime::reconcile::Action;
 
 use crate::next::fixture::{
@@ -202,7 +205,8 @@ fn a_withdrawn_kubeconfig_is_reported_as_such() {
     withdrawn.world.published = Published::Absent;
     let case = withdrawn.settled();
     assert_eq!(case.said(CLUSTER_READY), ("True", "CredentialsPublished"));
-    assert_eq!(case.said(CREDENTIALS_IN_SYNC), ("False", "KubeconfigWithdrawn"));
+    // The function reads the word.
+    assert_eq!(case.said(CREDENTIALS_IN_SYNC), ("False", KUBECONFIG_WITHDRAWN));
     let back = case.on(complete()).settled();
     assert_eq!(back.said(CREDENTIALS_IN_SYNC), ("True", "CredentialsPublished"));
     // One that replaces a good one is not published, and the good one stays.

@@ -5,6 +5,7 @@ use testplatform_apis::{
     condition::{ConditionStatus, PlatformCredentials, SetupLevel, TemplateConditionType},
     phase::Phase,
     status::ErrorStatus,
+    text::bounded,
 };
 
 use crate::{
@@ -20,7 +21,6 @@ use crate::{
         },
         request::{Resolution, Templated},
     },
-    text::bounded,
 };
 
 /// Shows prerequisites as part of the template's setup: without a cluster the claim waits for them and for its credential. A failure stays
