@@ -19,8 +19,6 @@ pub use schedule::{Day, Schedule, Sizing, TIME_OF_DAY_RULE, TIMES_DIFFER, Window
 
 /// Kind of the composite, which is cluster-scoped and has no claim.
 pub const POOL_KIND: &str = "XTestPlatformClusterPool";
-/// Plural of the composite.
-pub const POOL_PLURAL: &str = "xtestplatformclusterpools";
 
 /// Refusal of another place for a pool that exists.
 pub const PLACE_IMMUTABLE: &str = "name, namespace and providerConfig cannot be changed, since a pool and its clusters do not move; create another pool";
