@@ -26,7 +26,7 @@ pub enum PendingChange {
     /// A patch that no object of the repository matches, and its target.
     Patch(Patch, Option<Selector>),
     /// A target of a replacement.
-    Replacement(Box<PreparedTarget>),
+    Replacement(PreparedTarget),
 }
 
 const OPERATIONS: [&str; 6] = ["add", "remove", "replace", "move", "copy", "test"];

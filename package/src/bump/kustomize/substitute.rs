@@ -104,7 +104,7 @@ fn apply_replacement(entry: &ReplacementEntry, rendered: &mut Rendered) -> Resul
             }
         }
         if rendered.may_have_more() {
-            rendered.add_pending(PendingChange::Replacement(Box::new(target)), &entry.file);
+            rendered.add_pending(PendingChange::Replacement(target), &entry.file);
         }
     }
     unknown.map_or(Ok(()), |why| Err(PathError::Unknown(why)))

@@ -183,7 +183,7 @@ pub fn expand_text(content: &str, values: &BTreeMap<String, Value>) -> Value {
             match known(name) {
                 Some(Value::String(text)) => out.push_str(text),
                 Some(value) => out.push_str(&value.to_string()),
-                None => out.push_str(&format!("$({name})")),
+                None => out.extend(["$(", name, ")"]),
             }
             rest = behind;
         } else {

@@ -9,7 +9,7 @@ use crate::bump::{replacements::replacement, support::put};
 
 /// Programs with their arguments: `TESTPLATFORM_KUSTOMIZE`, kustomize and kubectl as they are installed, and the kubectl of the testbed.
 fn programs() -> Vec<[String; 2]> {
-    let named = std::env::var("TESTPLATFORM_KUSTOMIZE").ok().filter(|path| !path.is_empty());
+    let named = std::env::var_os("TESTPLATFORM_KUSTOMIZE").and_then(|path| path.into_string().ok());
     let installed = ["kustomize", "kubectl"].map(str::to_owned);
     let cache = std::env::home_dir().unwrap_or_default().join(".cache/testplatform/engines");
     let cached =
@@ -244,8 +244,8 @@ fn compare(
         let text = format!("resources: [../{index}]\nnamePrefix: c{index}-\n");
         tree.insert(format!("root/named-{index}/kustomization.yaml"), text);
     }
-    let list: String = together.iter().map(|(index, _)| format!("- ../named-{index}\n")).collect();
-    tree.insert("root/all/kustomization.yaml", format!("resources:\n{list}"));
+    let list: Vec<String> = together.iter().map(|(index, _)| format!("- ../named-{index}")).collect();
+    tree.insert("root/all/kustomization.yaml", format!("resources:\n{}\n", list.join("\n")));
     let mut built = build(program, &tree, "root/all").unwrap_or_else(|error| panic!("{program:?}: {error}"));
     let mut differences = Vec::new();
     let mut compare = |index: usize, ours: Option<&Value>, theirs: Option<&Value>| {
@@ -269,7 +269,9 @@ fn compare(
         for (name, object) in by_name(result.objects.iter().map(|object| object.value.clone())) {
             compare(*index, Some(&object), built.remove(&name).as_ref());
         }
-        built.values().for_each(|object| compare(*index, None, Some(object)));
+        for object in built.values() {
+            compare(*index, None, Some(object));
+        }
     }
     assert!(
         differences.is_empty(),
