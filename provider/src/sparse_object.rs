@@ -12,7 +12,7 @@ use testplatform_runtime::{any_kind, sparse_value::read_fields};
 /// How many are listed at once: each may be as large as etcd takes it, which is 1.5 MB.
 pub const PAGE: u32 = 20;
 /// Fields that are read of a spec.
-const SPEC: &[&str] = &["byoc", "claimRef", "cleanup", "forProvider", "tearDownCluster"];
+const SPEC: &[&str] = &["byoc", "claimRef", "cleanup", "forProvider", "providerConfigRef", "tearDownCluster"];
 /// Fields that are read of a status, including that of a Tekton run.
 const STATUS: &[&str] = &["backend", "completionTime", "conditions", "hub", "phase"];
 /// How many levels of a spec or a status are read, itself included. None of these fields has as many; what lies deeper counts as null.

@@ -45,7 +45,6 @@ mod lost;
 mod manners;
 mod namespace_deletion;
 mod namespaced;
-mod orphaned;
 mod osac;
 mod our_definition;
 mod prerequisites;
@@ -240,8 +239,6 @@ const SCENARIOS: &[Scenario] = &[
         "the owner's completion travels through claim and composite, as core copies annotations",
         scenario!(cleanup::cleanup_after_owner_completes),
     ),
-    // Alone because the search sees the clusters of all.
-    alone(scenario!(orphaned::cluster_whose_claim_a_restore_lost)),
     quick(
         "provider-kubernetes takes up a replaced credential while claims live",
         scenario!(engine::hub_credential_rotated),

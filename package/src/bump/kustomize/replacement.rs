@@ -121,7 +121,7 @@ impl ReplacementEntry {
 
     /// The targets, with the value for them.
     pub fn prepare_targets(&self, value: Option<&Value>) -> Result<Vec<PreparedTarget>, PathError> {
-        let Some(targets) = &self.targets else {
+        let Some(targets) = self.targets.as_ref().filter(|targets| !targets.is_empty()) else {
             return Err(PathError::Refused("a replacement without targets".to_owned()));
         };
         targets.iter().map(|target| target.prepare(value.cloned())).collect()

@@ -227,7 +227,7 @@ fn compare(
     refused: &[usize],
 ) {
     // A field of recent releases.
-    let recent = "resources: [objects.yaml]\nreplacements:\n- sourceValue: x\n  targets: []\n";
+    let recent = "resources: [objects.yaml]\nreplacements:\n- sourceValue: x\n  targets: [{ select: { kind: Gone } }]\n";
     let is_recent = build(program, &self::tree(&[recent.to_owned()]), "root/0").is_ok();
     if !is_recent {
         print_not_run(&format!("sourceValue: {} does not know it", program[0]));

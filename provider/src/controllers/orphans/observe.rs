@@ -111,21 +111,39 @@ pub(super) async fn observe_konflux(
     let (is_known, needs_owners) = (known.is_some(), has_unowned(&konflux, hubs));
     konflux.placements = known.unwrap_or_default();
     if needs_owners || !is_known {
-        for flavour in FLAVOURS {
-            let is_required = config.flavours.contains(&flavour);
-            let resource = object_resource(objects_of(flavour));
-            let KonfluxState { owners, placements, .. } = &mut konflux;
-            let add = |object: PartialObject| {
-                let Some((kind, namespace, name)) = read_manifest(&object) else { return };
-                owners.add_manifest(&object.metadata, kind, namespace, name);
-                if !is_known {
-                    placements.add_object(&object);
-                }
-            };
-            list(client, &resource, ObjectPart::Everything, is_required, add).await?;
+        match list_manifests(client, config, &mut konflux, !is_known).await {
+            Err(cause) if needs_owners => return Err(cause),
+            // Only the check of the namespaces needs them.
+            Err(cause) => {
+                tracing::warn!(error = cause.message, "orphans.hubs not compared with the Objects");
+            }
+            Ok(()) => {}
         }
     }
     Ok(konflux)
+}
+
+/// Reads the manifests of all Objects.
+async fn list_manifests(
+    client: &Client,
+    config: &Orphans,
+    konflux: &mut KonfluxState,
+    adds_placements: bool,
+) -> Result<(), Cause> {
+    for flavour in FLAVOURS {
+        let is_required = config.flavours.contains(&flavour);
+        let resource = object_resource(objects_of(flavour));
+        let KonfluxState { owners, placements, .. } = konflux;
+        let add = |object: PartialObject| {
+            let Some((kind, namespace, name)) = read_manifest(&object) else { return };
+            owners.add_manifest(&object.metadata, kind, namespace, name);
+            if adds_placements {
+                placements.add_object(&object);
+            }
+        };
+        list(client, &resource, ObjectPart::Everything, is_required, add).await?;
+    }
+    Ok(())
 }
 
 async fn list(

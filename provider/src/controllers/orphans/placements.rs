@@ -50,3 +50,25 @@ pub fn read_manifest(object: &PartialObject) -> Option<(RemoteKind, &str, &str)>
     let kind = RemoteKind::parse(group, text("/kind"))?;
     Some((kind, text("/metadata/namespace"), text("/metadata/name")))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_object_is_read_as_it_is_listed() {
+        let object = json!({
+            "metadata": { "name": "managed-a" },
+            "spec": { "providerConfigRef": { "name": "hub" }, "forProvider": { "manifest": {
+                "apiVersion": "ci.openshift.io/v1", "kind": "EphemeralCluster", "metadata": { "name": "a", "namespace": "ns" },
+            } } },
+        });
+        let mut found = Placements::default();
+        found.add_object(&serde_json::from_value(object).unwrap());
+        let mut expected = Placements::default();
+        expected.add_placement("hub", RemoteKind::EphemeralCluster, "ns");
+        assert_eq!(found, expected);
+    }
+}
