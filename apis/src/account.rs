@@ -20,7 +20,8 @@ pub const ACCOUNT_ONLY: &str = "clusterRole and generation belong to mode Servic
 pub const ROLE_RULE: &str =
     "clusterRole must be the name of a ClusterRole: letters, digits, and - . _ : between them";
 /// Refusal of a changed mode or role.
-pub const CREDENTIALS_IMMUTABLE: &str = "mode and clusterRole of credentials cannot be changed, since what was handed out stays in use; create a new claim";
+pub const CREDENTIALS_IMMUTABLE: &str = "mode and clusterRole of credentials cannot be changed, since published credentials stay in \
+    use; create a new claim";
 /// CEL rule of [`CREDENTIALS_IMMUTABLE`]; an absent field counts as its default.
 pub(crate) const SAME_CREDENTIALS: &str = "(has(self.credentials) && has(self.credentials.mode) ? self.credentials.mode : 'Admin') == (has(oldSelf.credentials) && has(oldSelf.credentials.mode) ? oldSelf.credentials.mode : 'Admin') && (has(self.credentials) && has(self.credentials.clusterRole) ? self.credentials.clusterRole : 'cluster-admin') == (has(oldSelf.credentials) && has(oldSelf.credentials.clusterRole) ? oldSelf.credentials.clusterRole : 'cluster-admin')";
 
@@ -114,7 +115,7 @@ impl AccessRequest {
     pub fn from_annotation(annotation: &str) -> Result<Self, FieldError> {
         match serde_json::from_str::<Value>(annotation) {
             Ok(block) => Self::from_spec(&block)?.ok_or_else(|| ("mode", "is not ServiceAccount".into())),
-            Err(_) => Err(("", "is no JSON".into())),
+            Err(_) => Err(("", "is not JSON".into())),
         }
     }
 
@@ -128,7 +129,7 @@ impl AccessRequest {
             Value::Null => 0,
             // A Struct of protobuf turns every number into a float.
             number => integer_in_range(number)
-                .ok_or_else(|| ("generation", "is no number from 0 to 1000000000".to_owned()))?,
+                .ok_or_else(|| ("generation", "is not a number from 0 to 1000000000".to_owned()))?,
         };
         Ok(Self { cluster_role, generation })
     }

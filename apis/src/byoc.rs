@@ -16,14 +16,15 @@ use crate::{collect, names::ObjectName};
 
 /// Refusal of `byoc` with `ciOperator`.
 pub const BESIDE_OTHERS: &str =
-    "byoc is served beside clusterClaim and template; remove it, or ask by one of them";
+    "byoc is served with clusterClaim and template only; remove it, or set one of them";
 /// Refusal of a change.
 pub const BYOC_IMMUTABLE: &str =
     "byoc cannot be changed, since the cluster is made with it once; create a new claim for another cluster";
 /// Refusal of a claim with `template` and without pull secret.
 pub const NO_PULL_SECRET: &str = "byoc beside template needs pullSecretRef";
 /// Refusal of account fields with `template`.
-pub const NO_ACCOUNT: &str = "byoc beside template takes no platform, baseDomain or credentialsSecretRef: the template says itself where its clusters are made";
+pub const NO_ACCOUNT: &str = "byoc beside template takes no platform, baseDomain or credentialsSecretRef: the template defines where \
+    its clusters are created";
 /// Refusal of an SSH key with `clusterClaim`.
 pub const NO_SSH_KEY: &str =
     "sshKeySecretRef is not served beside clusterClaim: Hive's pools take no SSH key";

@@ -240,7 +240,7 @@ fn read_entries<T: DeserializeOwned>(
     let items = match &data[list] {
         Value::Null => return Ok(vec![]),
         Value::Array(items) => items,
-        _ => return Err(format!("data.{list} is no list")),
+        _ => return Err(format!("data.{list} is not a list")),
     };
     let mut read = Vec::new();
     for (i, item) in items.iter().enumerate() {

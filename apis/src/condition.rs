@@ -63,7 +63,7 @@ words! {
         ProwJobUrl = "_ProwJobURL",
         /// True: the kubeconfig is there. Given in the same response that makes the composite ready.
         ClusterReady,
-        /// True: nothing is left that costs money.
+        /// True: nothing is left that incurs cost.
         ProwJobCompleted,
         /// Whether the kubeconfig has reached the claim.
         CredentialsPublished,
@@ -94,7 +94,7 @@ words! {
         Pending,
         /// The hub is at it.
         Provisioning,
-        /// As Provisioning, and later than nine in ten of its kind.
+        /// As Provisioning, and slower than 90 % of similar clusters.
         Late,
         /// The hub says that the cluster is there; its kubeconfig has not arrived yet.
         WaitingForCredentials,
@@ -221,9 +221,9 @@ words! {
         SecretNotFound,
         /// A Secret that the claim brings lacks a key.
         SecretIncomplete,
-        /// The Secrets that the claim brings are on their way to the hub, or what is to hold them there is not made yet.
+        /// The Secrets that the claim brings are on their way to the hub, or what is to hold them there is not created yet.
         SecretsNotCarried,
-        /// The cluster's own credential of its cloud is not made yet.
+        /// The cluster's own credential of its cloud is not created yet.
         PlatformCredentialsNotReady,
         /// The template's prerequisites on the hub are not ready yet.
         PrerequisitesNotReady,
@@ -265,7 +265,7 @@ words! {
         LifetimeBeyondHub,
         /// True: a Secret that the claim brought cannot be read any more; the hub keeps what it has.
         SecretsOutdated,
-        /// True: the template, or the release of it, should not be used any more.
+        /// True: the template, or the release of it, is deprecated.
         TemplateDeprecated,
         /// True: an annotation is not a legal run name and was left out.
         AnnotationIgnored,
@@ -283,7 +283,7 @@ words! {
     Remote {
         /// True: what is on the hub is what we asked for.
         InSync,
-        /// Unknown: nothing was seen on the hub yet.
+        /// Unknown: the hub has not reported a status yet.
         NotObserved,
         /// Unknown: nothing is left that tells on which hub the cluster is; an administrator has to help.
         PlaceUnknown,

@@ -49,7 +49,7 @@ pub fn ephemeral_cluster() -> Value {
 fn openapi_schema() -> Value {
     json!({
         "type": "object",
-        "description": "A cluster that the Test Platform makes for a while.",
+        "description": "A throw-away cluster of the Test Platform.",
         "required": ["metadata", "spec"],
         "properties": {
             "apiVersion": { "type": "string" },
@@ -62,7 +62,7 @@ fn openapi_schema() -> Value {
                     "ciOperator": ci_operator::upstream_schema(),
                     "tearDownCluster": {
                         "type": "boolean",
-                        "description": "True asks for the end of the cluster. It cannot be taken back.",
+                        "description": "True requests teardown of the cluster. It cannot be undone.",
                     },
                 },
             },
@@ -83,38 +83,38 @@ fn status_schema() -> Value {
             "phase": {
                 "type": "string",
                 "enum": phases,
-                "description": "Where the cluster is in its life; empty if its job could not be created.",
+                "description": "Phase of the cluster; empty if its job could not be created.",
             },
             "conditions": {
                 "type": "array",
-                "description": "What is known in detail; one of each type.",
+                "description": "Conditions of the cluster, one of each type.",
                 "items": {
                     "type": "object",
                     "required": ["status", "type"],
                     "properties": {
-                        "type": text("What it is about."),
+                        "type": text("Type of the condition."),
                         "status": {
                             "type": "string",
                             "enum": ["True", "False", "Unknown"],
-                            "description": "Whether it is so.",
+                            "description": "True, False or Unknown.",
                         },
-                        "reason": text("Why, in a word."),
-                        "message": text("Why, in a sentence."),
+                        "reason": text("Reason as one word."),
+                        "message": text("Reason as a sentence."),
                         "lastTransitionTime": time("When the status last changed."),
                     },
                 },
             },
             "prowJobId": text("Name of the ProwJob."),
-            "prowJobURL": text("Where the job can be watched."),
+            "prowJobURL": text("Address at which the job can be watched."),
             "secretRef": text(
                 "Name of the Secret with the credentials, in the same namespace: keys kubeconfig and kubeAdminPassword.",
             ),
             "observedGeneration": {
                 "type": "integer",
                 "format": "int64",
-                "description": "The generation of the spec that was last judged.",
+                "description": "Generation of the spec that was last evaluated.",
             },
-            "expiresAt": time("When the cluster is torn down at the latest."),
+            "expiresAt": time("Time at which the cluster is torn down at the latest."),
         },
     })
 }

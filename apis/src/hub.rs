@@ -265,6 +265,6 @@ fn parse_number(text: &str, max: u32) -> Result<u32, String> {
 fn parse_namespace(text: &str) -> Result<String, String> {
     let fits = text.len() <= 63 && !text.contains('.') && ObjectName::try_from(text).is_ok();
     let wrong =
-        || format!("{text:?} is no name of a namespace: lower-case letters, digits and -, at most 63");
+        || format!("{text:?} is not a name of a namespace: lower-case letters, digits and -, at most 63");
     if fits { Ok(text.to_owned()) } else { Err(wrong()) }
 }

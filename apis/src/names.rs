@@ -19,7 +19,7 @@ pub mod ours {
     pub const VANISHED_UID: &str = "testplatform.ci.openshift.org/vanished-uid";
     /// On the writer Object: why the claim Failed. Second witness of that latch, should the status be dropped.
     pub const FAILED: &str = "testplatform.ci.openshift.org/failed";
-    /// On the writer Object: why nothing is left that costs money. Second witness of that latch.
+    /// On the writer Object: why nothing is left that incurs cost. Second witness of that latch.
     pub const OVER: &str = "testplatform.ci.openshift.org/over";
     /// On the writer Object of a cluster that has a lifetime, or comes out of a pool: when it became ready. Second witness of that
     /// time, and of that it ever was.

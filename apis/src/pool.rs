@@ -25,7 +25,8 @@ pub const PLACE_IMMUTABLE: &str = "name, namespace and providerConfig cannot be 
 /// Refusal of idle clusters where Hive cannot stop any.
 pub const ALWAYS_RUNNING: &str = "clusters on OpenStack and vSphere cannot hibernate: runningCount must be equal to size, in every window too";
 /// Refusal of two masters of one number.
-pub const EXTERNAL_EXCLUDES: &str = "scalingMode External leaves the size to somebody else: it excludes schedule, and OpenStack and vSphere, whose runningCount follows size";
+pub const EXTERNAL_EXCLUDES: &str = "scalingMode External leaves the size to another controller: it excludes schedule, and OpenStack \
+    and vSphere, whose runningCount follows size";
 /// Refusal of a platform without the means to use it.
 pub const CREDENTIALS_NEEDED: &str =
     "credentialsRef is needed, unless platform.aws has a credentialsAssumeRole";

@@ -204,7 +204,7 @@ pub struct ProwJobStatus {
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CredentialsStatus {
-    /// Pending: not there yet. Published: in the connection Secret that the claim names. Withdrawn: the cluster is gone and the
+    /// Pending: not created yet. Published: in the connection Secret that the claim names. Withdrawn: the cluster is gone and the
     /// Secret's values are empty.
     #[schemars(with = "CredentialsState")]
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]

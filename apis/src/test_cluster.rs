@@ -27,7 +27,7 @@ pub(crate) fn secret_reference() -> (Value, Value) {
     let property = json!({
         "type": "object",
         "description": "Names the Secret of this namespace into which the credentials are written, with the keys kubeconfig and \
-            kubeAdminPassword. A Secret of that name which is there already is not touched, and the credentials are then not \
+            kubeAdminPassword. An existing Secret of that name is not touched, and the credentials are then not \
             delivered. It cannot be changed later. If not set, the name of this object with -kubeconfig behind it.",
         "required": ["name"],
         "properties": { "name": {

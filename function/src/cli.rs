@@ -78,12 +78,12 @@ impl Cli {
 /// How to log; for every command.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct LogArgs {
-    /// Log debug messages too.
+    /// Also log debug messages.
     #[arg(short, long, env = "DEBUG", global = true, value_name = "BOOL")]
     #[arg(num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true")]
     #[arg(value_parser = BoolishValueParser::new(), hide_possible_values = true)]
     pub debug: bool,
-    /// How log lines look.
+    /// Format of log lines.
     #[arg(
         long,
         env = "LOG_FORMAT",
@@ -98,10 +98,10 @@ pub struct LogArgs {
 /// How to serve.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Network to listen on; only tcp is there, the flag is accepted because other functions have it.
+    /// Network to listen on. Only tcp is supported; other functions have this flag too.
     #[arg(long, env = "NETWORK", default_value = "tcp", value_parser = parse_network)]
     network: String,
-    /// Where to serve gRPC; without a host on every interface.
+    /// Address to serve gRPC on; without a host, on every interface.
     #[arg(long, env = "ADDRESS", default_value = ":9443", value_name = "HOST:PORT")]
     address: Address,
     /// Directory with tls.crt, tls.key and ca.crt; read again when they change. Clients need a certificate
@@ -118,18 +118,18 @@ pub struct ServeArgs {
     #[arg(long, env = "MAX_RECV_MESSAGE_SIZE", visible_alias = "max-grpc-message-size", value_name = "MB")]
     #[arg(default_value = "64", value_parser = clap::value_parser!(u32).range(1..=2048))]
     max_recv_message_size: u32,
-    /// How long an answer is good when the step's input does not say; Crossplane then asks again.
+    /// Time for which Crossplane may cache a response, unless the step's input sets another.
     #[arg(long, env = "TTL", default_value = "60s", value_name = "DURATION", value_parser = parse_duration)]
     ttl: Duration,
-    /// Where to serve /healthz, /readyz and /metrics over plain HTTP.
+    /// Address to serve /healthz, /readyz and /metrics on, over plain HTTP.
     #[arg(long, env = "METRICS_ADDRESS", visible_alias = "health-address", value_name = "HOST:PORT")]
     #[arg(default_value = ":8080")]
     metrics_address: Address,
-    /// Ask clients to connect again after this time, so that new replicas get calls; 0 for never.
+    /// Close connections after this time, so that clients reach new replicas; 0 disables it.
     #[arg(long, env = "MAX_CONNECTION_AGE", default_value = "5m", value_name = "DURATION")]
     #[arg(value_parser = parse_duration)]
     max_connection_age: Duration,
-    /// How long calls in flight may take after SIGTERM; keep it below the pod's termination grace period.
+    /// Time limit for calls in flight after SIGTERM; keep it below the pod's termination grace period.
     #[arg(long, env = "SHUTDOWN_TIMEOUT", default_value = "25s", value_name = "DURATION")]
     #[arg(value_parser = parse_duration)]
     shutdown_timeout: Duration,

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use jiff::Timestamp;
 use testplatform_package::{build, bump, check, hub, offers, registry, sync};
 
-/// Makes what users install.
+/// Builds and checks what users install.
 #[derive(Parser)]
 #[command(name = "cargo xpkg", bin_name = "cargo xpkg", version)]
 struct Cli {

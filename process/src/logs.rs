@@ -64,7 +64,7 @@ where
     N: for<'a> FormatFields<'a> + 'static,
 {
     fn format_event(&self, _: &FmtContext<'_, S, N>, mut out: Writer<'_>, event: &Event<'_>) -> fmt::Result {
-        #[expect(clippy::disallowed_methods, reason = "the time of a log line is no part of any answer")]
+        #[expect(clippy::disallowed_methods, reason = "the time of a log line is not a part of any answer")]
         let now = Timestamp::now();
         // Enough for most lines without reallocation.
         let mut line = EventFields { fields: String::with_capacity(512), ..EventFields::default() };

@@ -7,10 +7,10 @@ use provider_testplatform::rbac::ServiceAccount;
 
 use testplatform_process::logs::Format;
 
-/// Serves a hub of the Test Platform, or a Konflux cluster, as its configuration says.
+/// Serves a hub of the Test Platform or a Konflux cluster, depending on its configuration.
 ///
-/// On a hub it makes EphemeralClusters happen, publishes the credentials of clusters, and looks after pools and spaces. Beside the claims it
-/// carries Secrets to hubs, ends clusters that nobody needs any more, and finds remote objects that no composite owns.
+/// On a hub it fulfils EphemeralClusters, publishes credentials of clusters, and manages pools and spaces. On a Konflux cluster it copies
+/// Secrets to hubs, ends clusters that are no longer needed, and finds remote objects that no composite owns.
 #[derive(Debug, Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]
 pub struct Cli {
@@ -27,7 +27,7 @@ pub struct RunArgs {
     /// The configuration.
     #[arg(long, env = "CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// How to reach the hub; the cluster that this runs in if it is not given.
+    /// Kubeconfig of the hub; by default the cluster that this runs in.
     #[arg(long, env = "KUBECONFIG", value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// Certificate authorities for API servers whose kubeconfig has none.
@@ -36,12 +36,12 @@ pub struct RunArgs {
     /// Name of this replica in the Lease and in events; usually the pod's.
     #[arg(long, env = "POD_NAME", value_name = "NAME")]
     pub name: Option<String>,
-    /// Log debug messages too.
+    /// Also log debug messages.
     #[arg(short, long, env = "DEBUG", value_name = "BOOL")]
     #[arg(num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true")]
     #[arg(value_parser = BoolishValueParser::new(), hide_possible_values = true)]
     pub debug: bool,
-    /// How log lines look.
+    /// Format of log lines.
     #[arg(long, env = "LOG_FORMAT", value_enum, default_value = "json", value_name = "FORMAT")]
     pub log_format: Format,
 }

@@ -205,10 +205,10 @@ async fn run_until_stopped(
     tokio::select! {
         () = &mut controllers => {}
         _ = stop.wait_for(|stop| *stop) => {
-            tracing::info!(seconds = SHUTDOWN.as_secs(), "ending: finishing what has begun");
+            tracing::info!(seconds = SHUTDOWN.as_secs(), "shutting down: finishing reconciles in progress");
             ready.set(false);
             if timeout(SHUTDOWN, controllers).await.is_err() {
-                tracing::warn!("ended with looks that had begun");
+                tracing::warn!("shut down with reconciles in progress");
             }
         }
     }

@@ -39,15 +39,14 @@ pub enum Verdict {
 }
 
 const FALSE: Verdict = Verdict::NotReady("the expression is false");
-const MISSING_FIELD: Verdict = Verdict::NotReady("a field that the expression reads is not there");
+const MISSING_FIELD: Verdict = Verdict::NotReady("a field that the expression reads does not exist");
 /// Result of a failed evaluation.
-pub const EVALUATION_FAILED: Verdict = Verdict::NotReady(
-    "the expression cannot be evaluated: a value that it reads is not of the kind that it needs",
-);
-const NOT_BOOLEAN: Verdict = Verdict::Invalid("the expression gives something else than true or false");
+pub const EVALUATION_FAILED: Verdict =
+    Verdict::NotReady("the expression cannot be evaluated: a value has the wrong type");
+const NOT_BOOLEAN: Verdict = Verdict::Invalid("the result of the expression is neither true nor false");
 const UNKNOWN_NAME: Verdict =
-    Verdict::Invalid("the expression names a variable other than object, or a function that there is not");
-const OVERSIZED: Verdict = Verdict::TooLarge("there is too much in the object to evaluate the expression");
+    Verdict::Invalid("the expression names a variable other than object, or an unknown function");
+const OVERSIZED: Verdict = Verdict::TooLarge("the object is too large to evaluate the expression");
 /// Result of an evaluation that exceeded its timeout.
 pub const TIMED_OUT: Verdict = Verdict::TooLarge("the expression took too long");
 const PARSE_ERROR: &str = "the expression cannot be parsed";
@@ -79,7 +78,7 @@ fn parse_expression(text: &str) -> Result<Expression, &'static str> {
             _ => {}
         }
         if open > MAX_NESTING {
-            return Err("the expression has too many brackets in brackets");
+            return Err("the expression is nested too deeply");
         }
     }
     // A panic of the parser is treated like an invalid expression.

@@ -86,7 +86,7 @@ impl HubController {
         webhooks: u16,
     ) -> anyhow::Result<RunningController> {
         let (name, program) = (self.name, self.program.display());
-        ensure!(self.program.is_file(), "{name} is not there: {program} is no file");
+        ensure!(self.program.is_file(), "{name} is not there: {program} is not a file");
         let [health] = free_ports()?;
         let mut command = Command::new(&self.program);
         command.args([
@@ -235,7 +235,7 @@ mod tests {
     async fn a_missing_program_is_named_with_its_path() {
         let error = failure(None).await;
         assert!(error.starts_with("cluster-api-core is not there: /"), "{error}");
-        assert!(error.ends_with("/manager is no file"), "{error}");
+        assert!(error.ends_with("/manager is not a file"), "{error}");
     }
 
     #[tokio::test]

@@ -245,7 +245,7 @@ impl Played {
         Ok(())
     }
 
-    /// Writes conditions, and more of the status, where any of it is not there yet.
+    /// Writes conditions, and more of the status, where any of it is not created yet.
     async fn say(&self, cluster: &Value, more: Value, said: &[Said]) -> anyhow::Result<()> {
         match told(cluster, more, said) {
             Some(status) => Ok(self.hub.merge_status(&place(cluster), &status).await?),

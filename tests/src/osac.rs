@@ -245,7 +245,7 @@ impl Played {
         Ok(())
     }
 
-    /// Writes conditions that hold, and more of the status, where any of it is not there yet.
+    /// Writes conditions that hold, and more of the status, where any of it is not created yet.
     async fn say(&self, order: &Value, more: Value, conditions: &[&'static str]) -> anyhow::Result<()> {
         let said: Vec<Said> =
             conditions.iter().map(|type_| (*type_, "True", "Done", String::new())).collect();

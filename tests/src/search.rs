@@ -4,7 +4,7 @@
 //! Marks (what to look for, in all its forms) ──▶ places::find (objects, logs, files, metrics, processes) ──▶ Found
 //! ```
 //!
-//! **Invariant:** a place that cannot be looked at is an error, never one that holds nothing.
+//! **Invariant:** a place that cannot be read is an error, never one that holds nothing.
 
 mod objects;
 pub mod places;

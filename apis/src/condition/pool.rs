@@ -23,7 +23,7 @@ words! {
         RefreshRecommended,
         /// True: no cluster made with the old credentials is left.
         OldCredentialsReleasable,
-        /// Whether the pool is gone, as asked.
+        /// Whether the pool was deleted as requested.
         Drained,
     }
 }
@@ -65,7 +65,7 @@ words! {
         InventoryInvalid,
         /// No cluster is there, and the last installation failed.
         InstallationsFail,
-        /// Unknown: it was not seen on the hub yet.
+        /// Unknown: it was not reported by the hub yet.
         NotObserved,
     }
 }
@@ -73,7 +73,7 @@ words! {
 words! {
     /// Reasons of `PoolCurrent` and `CapacityAvailable` where Hive has none.
     PoolCurrency {
-        /// Unknown: Hive has not said.
+        /// Unknown: Hive has not reported it.
         NotReported,
     }
 }
@@ -145,7 +145,7 @@ words! {
     Drained {
         /// False: nobody asked.
         NotAsked,
-        /// False: somebody deleted the pool on the hub; it is made anew once it is gone.
+        /// False: somebody deleted the pool on the hub; it is created again after that deletion.
         DeletedOnTheHub,
         /// False: claimed clusters hold the pool.
         ClaimsHoldIt,

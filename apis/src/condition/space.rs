@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The condition of a space: whether it is there, with its credentials.
+/// The condition of a space: whether it exists, with its credentials.
 pub const SPACE_READY: &str = "SpaceReady";
 
 words! {

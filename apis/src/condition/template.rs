@@ -7,9 +7,9 @@ words! {
     TemplateConditionType {
         /// Whether it is known on which hub the cluster is made.
         HubSelected,
-        /// Whether what the cluster runs on is there: machines of the control plane, networks, load balancers.
+        /// Whether the infrastructure of the cluster is ready: machines of the control plane, networks, load balancers.
         InfrastructureReady,
-        /// Whether its API answers.
+        /// Whether its API server answers.
         ControlPlaneAvailable,
         /// Whether the nodes that were asked for are ready.
         NodesReady,
@@ -17,9 +17,9 @@ words! {
         TemplateApplied,
         /// Whether the cluster's own credential of its cloud works. Only of clusters that have one.
         PlatformCredentialsValid,
-        /// Whether the cluster is what the claim asks for now.
+        /// Whether the cluster matches the claim now.
         SpecApplied,
-        /// True: nothing is left that costs money.
+        /// True: nothing is left that incurs cost.
         TearDownComplete,
     }
 }
@@ -67,7 +67,7 @@ words! {
         QuotaExceeded,
         /// The cloud does not accept the credentials.
         CredentialsInvalid,
-        /// Unknown: nothing was seen on the hub yet.
+        /// Unknown: the hub has not reported a status yet.
         NotObserved,
     }
 }
@@ -83,7 +83,7 @@ words! {
         Unavailable,
         /// It answers, and the hub reports trouble.
         Degraded,
-        /// Unknown: nothing was seen on the hub yet.
+        /// Unknown: the hub has not reported a status yet.
         NotObserved,
     }
 }
@@ -101,7 +101,7 @@ words! {
         NotEnough,
         /// There are machines that are not healthy.
         Unhealthy,
-        /// Unknown: the hub does not tell.
+        /// Unknown: the hub does not report this.
         NotReported,
     }
 }
@@ -119,7 +119,7 @@ words! {
         SetupFailed,
         /// The job that sets it up failed.
         JobFailed,
-        /// Unknown: the hub does not tell.
+        /// Unknown: the hub does not report this.
         NotReported,
     }
 }
@@ -139,7 +139,7 @@ words! {
         Unreachable,
         /// Unknown: the cluster is gone, and it is being deleted.
         Leaving,
-        /// Unknown: the hub does not tell.
+        /// Unknown: the hub does not report this.
         NotReported,
     }
 }
@@ -147,7 +147,7 @@ words! {
 words! {
     /// Reasons of `SpecApplied`.
     SpecLevel {
-        /// True: the cluster is what the claim asks for.
+        /// True: the cluster matches the claim.
         UpToDate,
         /// The hub is at it.
         Applying,
@@ -161,7 +161,7 @@ words! {
         Immutable,
         /// The template is not in the catalogue any more, or cannot be used; the cluster stays as it is.
         TemplateNotFound,
-        /// Unknown: nothing was asked of the hub yet, or it is not remembered what.
+        /// Unknown: no request has been sent to the hub yet, or it is not remembered what.
         NotObserved,
     }
 }

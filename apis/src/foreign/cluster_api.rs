@@ -51,7 +51,7 @@ pub struct ClusterStatus {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Initialization {
-    /// Whether what the cluster runs on is there.
+    /// Whether the infrastructure of the cluster is ready.
     pub infrastructure_provisioned: bool,
 }
 

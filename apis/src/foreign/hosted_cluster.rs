@@ -107,13 +107,13 @@ pub struct NodePoolStatus {
 
 /// Condition types, and the reasons of them that matter.
 pub mod conditions {
-    /// Of a HostedCluster: its API answers.
+    /// Of a HostedCluster: its API server answers.
     pub const AVAILABLE: &str = "Available";
     /// Of a HostedCluster: it is being worked on.
     pub const PROGRESSING: &str = "Progressing";
     /// Reason of `Progressing=False`: something is in the way.
     pub const BLOCKED: &str = "Blocked";
-    /// Of a HostedCluster: something of it is not well. Unknown before there is a control plane.
+    /// Of a HostedCluster: something of it is not healthy. Unknown before there is a control plane.
     pub const DEGRADED: &str = "Degraded";
     /// Of a HostedCluster: what it runs on is there.
     pub const INFRASTRUCTURE_READY: &str = "InfrastructureReady";

@@ -18,7 +18,7 @@ impl PartialVersion {
         let bare = text.strip_prefix('v').unwrap_or(text);
         let core = bare.split(['-', '+']).next().unwrap_or_default();
         let numbers: Result<Vec<u64>, _> = core.split('.').map(str::parse).collect();
-        let wrong = |_| format!("{text:?} is no version: whole numbers with dots between, such as 4.20.3");
+        let wrong = |_| format!("{text:?} is not a version: whole numbers with dots between, such as 4.20.3");
         let early = bare[core.len()..].starts_with('-');
         Ok(Self { numbers: numbers.map_err(wrong)?, early })
     }

@@ -12,7 +12,7 @@ pub type Report<'a> = dyn FnMut(&str, &str) + 'a;
 pub fn check_node_group(group: &NodeGroup, backend: Backend, to_zero: bool, wrong: &mut Report<'_>) {
     let can = backend.capabilities();
     if ShortName::try_from(group.name.as_str()).is_err() || group.name.contains('.') {
-        wrong("name", "is no DNS label: letters, digits and inner dashes, at most 63");
+        wrong("name", "is not a DNS label: letters, digits and inner dashes, at most 63");
     }
     let numbers = [group.count, group.autoscale.map(|a| a.min), group.autoscale.map(|a| a.max)];
     if numbers.into_iter().flatten().any(|n| !(0..=1000).contains(&n)) {
@@ -26,7 +26,7 @@ pub fn check_node_group(group: &NodeGroup, backend: Backend, to_zero: bool, wron
     }
     for (key, value) in &group.labels {
         if !is_label_key(key) || !is_label_value(value) {
-            wrong("labels", "has a key or a value that is no label's");
+            wrong("labels", "has a key or a value that is not a label's");
             break;
         }
     }
@@ -35,7 +35,7 @@ pub fn check_node_group(group: &NodeGroup, backend: Backend, to_zero: bool, wron
         .iter()
         .any(|t| !is_label_key(&t.key) || !is_label_value(t.value.as_deref().unwrap_or_default()))
     {
-        wrong("taints", "has a key or a value that is no taint's");
+        wrong("taints", "has a key or a value that is not a taint's");
     }
 }
 

@@ -109,7 +109,9 @@ impl TryFrom<String> for Pattern {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        regex_lite::Regex::new(&text).map(Self).map_err(|e| format!("pattern is no regular expression: {e}"))
+        regex_lite::Regex::new(&text)
+            .map(Self)
+            .map_err(|e| format!("pattern is not a regular expression: {e}"))
     }
 }
 

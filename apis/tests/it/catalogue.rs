@@ -65,7 +65,7 @@ fn every_flaw_is_named_and_the_rest_is_used() {
     }
     for (list, word) in [("pools", json!({})), ("hubs", json!("a")), ("quotas", json!(5))] {
         let error = Catalogue::from_data(&json!({ list: word })).unwrap_err();
-        assert_eq!(error, format!("data.{list} is no list"));
+        assert_eq!(error, format!("data.{list} is not a list"));
     }
 }
 

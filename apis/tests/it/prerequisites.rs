@@ -80,12 +80,12 @@ fn an_entry_with_prerequisites_and_a_credential_can_be_used() {
 
 #[rstest]
 // Rules that all bundles share.
-#[case("/prerequisites/0/name", json!("Address"), "prerequisites[0].name", "is no name of")]
+#[case("/prerequisites/0/name", json!("Address"), "prerequisites[0].name", "is not a name of")]
 #[case("/preCreate/0/colour", json!("blue"), "preCreate[0]", "unknown field")]
-#[case("/prerequisites/0/when/equals", json!("none"), "prerequisites[0].when.equals", "nothing that the parameter can be")]
+#[case("/prerequisites/0/when/equals", json!("none"), "prerequisites[0].when.equals", "not a value of the parameter")]
 #[case("/preCreate/0/timeout", json!("5h"), "preCreate[0].timeout", "from 1s to 4h")]
 #[case("/preCreate/0/manifests", json!([]), "preCreate[0].manifests", "nothing to apply")]
-#[case("/prerequisites/0/manifests/0/ready", json!(""), "prerequisites[0].manifests[0].ready", "is no expression")]
+#[case("/prerequisites/0/manifests/0/ready", json!(""), "prerequisites[0].manifests[0].ready", "is not an expression")]
 #[case("/preCreate/0/manifests/0/object/kind", json!("Secret"), "preCreate[0].manifests[0].object.kind", "no secret may travel")]
 // Where it is on the hub.
 #[case("/preCreate/0/manifests/0/object/metadata/name", json!("capacity"), "preCreate[0].manifests[0].object.metadata.name", "two clusters would share it")]
@@ -103,10 +103,10 @@ fn an_entry_with_prerequisites_and_a_credential_can_be_used() {
 #[case("/preCreate/0/manifests/0/object/metadata/name", json!("{name}-cloud-credential"), "preCreate[0].manifests[0].object.metadata.name", "by which the hub is told")]
 #[case("/preCreate/0/manifests/0/object/metadata/name", json!("{name}-prerequisites"), "preCreate[0].manifests[0].object.metadata.name", "by which the hub is told")]
 // The credential.
-#[case("/backendRef/cloudCredential/cloud", json!("acme,b=c"), "backendRef.cloudCredential.cloud", "no value of a label")]
-#[case("/backendRef/cloudCredential/cloud", json!("-acme"), "backendRef.cloudCredential.cloud", "no value of a label")]
-#[case("/backendRef/cloudCredential/cloud", json!("x".repeat(64)), "backendRef.cloudCredential.cloud", "no value of a label")]
-#[case("/backendRef/cloudCredential/variable", json!("two words"), "backendRef.cloudCredential.variable", "no name of a variable")]
+#[case("/backendRef/cloudCredential/cloud", json!("acme,b=c"), "backendRef.cloudCredential.cloud", "not a value of a label")]
+#[case("/backendRef/cloudCredential/cloud", json!("-acme"), "backendRef.cloudCredential.cloud", "not a value of a label")]
+#[case("/backendRef/cloudCredential/cloud", json!("x".repeat(64)), "backendRef.cloudCredential.cloud", "not a value of a label")]
+#[case("/backendRef/cloudCredential/variable", json!("two words"), "backendRef.cloudCredential.variable", "not a name of a variable")]
 #[case("/backendRef/cloudCredential/roles", json!(["member", ""]), "backendRef.cloudCredential.roles", "an empty name")]
 #[case("/backendRef/cloudCredential/lifetime", json!("9m59s"), "backendRef.cloudCredential.lifetime", "shorter than 10m")]
 #[case("/backendRef/cloudCredential/lifetime", json!("soon"), "backendRef", "not a duration")]

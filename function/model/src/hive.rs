@@ -123,7 +123,7 @@ impl World {
         }
     }
 
-    /// The cluster does not run now: in which state it is.
+    /// The cluster is not running: in which state it is.
     pub fn hive_stops(&mut self, state: &str) {
         let running = remote_condition(self, "ClusterRunning", "False", "Resuming");
         self.report_hive(&[running]);

@@ -173,7 +173,7 @@ impl World {
         self.osac_job(id, "provision", "Running", "");
     }
 
-    /// The HostedCluster is named, and not there yet.
+    /// The HostedCluster is named, and not created yet.
     pub fn osac_names(&mut self) {
         self.report_osac("Progressing", &["Accepted", "NamespaceCreated", "ControlPlaneCreated"]);
         if let Some(remote) = &mut self.remote {

@@ -9,21 +9,19 @@ pub fn request(reason: Request) -> &'static str {
     use Request as R;
     match reason {
         R::InvalidClaim | R::UnknownField => "correct it in a new claim; this one is final",
-        R::HubRefused => "do what the hub says, or ask the administrators of the hub",
+        R::HubRefused => "follow the hub's message, or ask the administrators of the hub",
         R::EnvironmentConfigMissing
         | R::EnvironmentConfigInvalid
         | R::PoolsMissing
         | R::CatalogueInvalid
-        | R::FieldNotDeclared => {
-            "ask the platform's administrators; it goes on by itself once that is mended"
-        }
+        | R::FieldNotDeclared => "contact your platform team; the claim continues once this is fixed",
         R::TemplateNotFound
         | R::TemplateNotAllowed
         | R::VersionUnsupported
         | R::FieldRefused
         | R::InvalidParameter
         | R::InvalidNodeGroups => {
-            "choose what is offered, which the message names, or ask the administrators for it"
+            "choose an offer that the message names, or ask the administrators for more"
         }
         // The pool of a claim cannot be changed.
         R::PoolNotFound | R::PoolNotAllowed => {
@@ -33,17 +31,17 @@ pub fn request(reason: Request) -> &'static str {
             "leave spec.hub out in a new claim, or ask the administrators for a hub"
         }
         R::SecretForbidden => {
-            "let the carrier get the Secret: package/install/examples/byoc-role.yaml has the Role"
+            "grant the carrier access to the Secret with the Role of package/install/examples/byoc-role.yaml"
         }
         R::SecretNotFound => "create the Secret that the message names, in the claim's namespace",
         R::SecretIncomplete => "put the keys that the message names into the Secret",
         R::PoolDeleting => "take another pool in a new claim",
-        R::NoCapacity | R::HubFull => "wait; or end clusters that nobody needs",
+        R::NoCapacity | R::HubFull => "wait, or end clusters that are no longer needed",
         R::HubsNotRead | R::SecretsNotCarried | R::PlatformCredentialsNotReady | R::PrerequisitesNotReady => {
             "wait a minute; if it stays, ask the administrators"
         }
         R::QuotaExceeded => {
-            "end clusters of this namespace that nobody needs: `kubectl testplatform get` lists them"
+            "end clusters of this namespace that are no longer needed: `kubectl testplatform get` lists them"
         }
         R::TakeOverWaits | R::HandOverWaits => {
             "do what the message says: docs/how-to/test-clusters.md has the steps of a handover"
@@ -69,15 +67,15 @@ pub fn remote(reason: Remote) -> &'static str {
         R::InSync | R::NotObserved | R::Recreating => "wait a minute; if it stays, ask the administrators",
         R::PlaceUnknown => "ask the administrators: the message says what they have to restore",
         R::RemoteDeleted | R::RemoteReplaced => {
-            "ask for a new cluster; who took this one, only the hub knows"
+            "create a new claim; the hub's audit log shows who deleted this one"
         }
-        R::UnknownField => "take the field out, or ask the administrators why the hub does not know it",
-        R::HubRefused => "do what the hub says, or ask the administrators of the hub",
+        R::UnknownField => "remove the field, or ask the administrators why the hub does not know it",
+        R::HubRefused => "follow the hub's message, or ask the administrators of the hub",
         R::HubUnreachable | R::HubFailing => {
-            "ask the administrators; a cluster that runs goes on running meanwhile"
+            "ask the administrators; a running cluster keeps running meanwhile"
         }
         R::KindNotServed => "ask the administrators to install the kind's definition on the hub",
-        R::Paused => "ask who paused it; taking annotation crossplane.io/paused away lets it go on",
+        R::Paused => "ask who paused it; it continues once annotation crossplane.io/paused is removed",
         R::Unreadable => "ask the administrators",
     }
 }
@@ -100,9 +98,7 @@ pub fn credentials(reason: Credentials) -> &'static str {
 pub fn undelivered(reason: Credentials) -> &'static str {
     match reason {
         Credentials::SecretTaken => foreign_secret(Flavour::Claim),
-        _ => {
-            "have that put right, such as a quota of Secrets that is used up; Crossplane tries again within a minute"
-        }
+        _ => "fix the cause, such as an exhausted quota of Secrets; Crossplane tries again within a minute",
     }
 }
 

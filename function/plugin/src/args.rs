@@ -38,10 +38,10 @@ pub enum Subcommand {
         output: Option<String>,
         /// Of all namespaces.
         everywhere: bool,
-        /// Only those with these labels.
+        /// Label selector.
         selector: Option<String>,
     },
-    /// Tell what may be asked for.
+    /// List the offers.
     Offers {
         /// Only this one.
         offer: Option<String>,

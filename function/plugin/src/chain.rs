@@ -112,7 +112,7 @@ fn composite_link(facts: &Facts) -> ChainLink {
     let name = composite_name(&facts.claim);
     match &facts.composite {
         _ if name.is_empty() => {
-            ChainLink::new(Mark::Waits, "xtestplatformcluster", "Crossplane has not made it yet", None)
+            ChainLink::new(Mark::Waits, "xtestplatformcluster", "Crossplane has not created it yet", None)
         }
         Lookup::Found(object) => {
             let (mark, state, since) = read_synced(object);
@@ -121,7 +121,7 @@ fn composite_link(facts: &Facts) -> ChainLink {
         }
         Lookup::Missing => ChainLink::new(Mark::Bad, label(name), "is gone", None),
         Lookup::Forbidden => {
-            let state = "not yours to read; the rest is as the claim says it";
+            let state = "no permission to read it; showing the claim's own status";
             ChainLink::new(Mark::Unknown, label(name), state, None)
         }
         Lookup::NotAsked => ChainLink::new(Mark::Unknown, label(name), "could not be read", None),
@@ -145,7 +145,7 @@ fn primary_object_link(facts: &Facts) -> ChainLink {
         (None, ClaimState::Ended) => ChainLink::new(Mark::Good, what, "taken away", None),
         (None, ClaimState::Failed) => ChainLink::new(Mark::Bad, what, "not there", None),
         (None, ClaimState::Waiting | ClaimState::Ready) => {
-            ChainLink::new(Mark::Waits, what, "not made yet", None)
+            ChainLink::new(Mark::Waits, what, "not created yet", None)
         }
     }
 }
@@ -167,7 +167,7 @@ fn hub_link(facts: &Facts) -> ChainLink {
     let name = if named.is_empty() { of_writer } else { named };
     let what = if name.is_empty() { "hub".to_owned() } else { format!("hub/{name}") };
     match facts.claim.condition(ConditionType::RemoteConsistent) {
-        None => ChainLink::new(Mark::Unknown, what, "nothing is said of it yet", None),
+        None => ChainLink::new(Mark::Unknown, what, "no status yet", None),
         Some(condition) => {
             let mark = match condition.status() {
                 "True" => Mark::Good,
@@ -192,12 +192,12 @@ fn remote_object_link(facts: &Facts) -> ChainLink {
             if kind.is_empty() { "cluster".to_owned() } else { format!("{}/{name}", kind.to_lowercase()) };
         let begun = !text(status, "/backend/uid").is_empty();
         return match (begun, facts.claim.state()) {
-            (true, _) => ChainLink::new(mark, what, "as the claim says", None),
+            (true, _) => ChainLink::new(mark, what, "as the claim reports", None),
             (false, ClaimState::Ended | ClaimState::Failed) => {
-                ChainLink::new(mark, what, "never asked for", None)
+                ChainLink::new(mark, what, "never requested", None)
             }
             (false, ClaimState::Waiting | ClaimState::Ready) => {
-                ChainLink::new(mark, what, "not seen on the hub yet", None)
+                ChainLink::new(mark, what, "not reported by the hub yet", None)
             }
         };
     };
@@ -217,7 +217,7 @@ fn short(words: &str) -> String {
 fn credentials_link(facts: &Facts) -> ChainLink {
     let over = facts.claim.state() == ClaimState::Ended || facts.claim.state() == ClaimState::Failed;
     let Some(object) = facts.credentials_object() else {
-        let (mark, state) = if over { (Mark::Good, "not there") } else { (Mark::Waits, "not made yet") };
+        let (mark, state) = if over { (Mark::Good, "not there") } else { (Mark::Waits, "not created yet") };
         return ChainLink::new(
             mark,
             format!("object/credentials-{}", primary_object_title(facts)),
@@ -233,7 +233,7 @@ fn credentials_link(facts: &Facts) -> ChainLink {
             ChainLink::new(Mark::Good, object_label(object), "never needed", None)
         }
         Mark::Bad if is_paused(object) && facts.claim.state() == ClaimState::Waiting => {
-            ChainLink::new(Mark::Waits, object_label(object), "waits for the hub to name a Secret", None)
+            ChainLink::new(Mark::Waits, object_label(object), "waits for the hub to report a Secret", None)
         }
         Mark::Good => {
             ChainLink::new(mark, object_label(object), format!("reads Secret {secret} on the hub"), since)
@@ -246,7 +246,7 @@ fn credentials_link(facts: &Facts) -> ChainLink {
 fn publication_link(facts: &Facts) -> ChainLink {
     let what = "credentials";
     match facts.claim.condition(ConditionType::CredentialsPublished) {
-        None => ChainLink::new(Mark::Waits, what, "not there yet", None),
+        None => ChainLink::new(Mark::Waits, what, "not created yet", None),
         Some(condition) => {
             let mark = match facts.claim.state() {
                 ClaimState::Waiting | ClaimState::Ready if !condition.holds() => Mark::Waits,
@@ -279,8 +279,8 @@ fn secret_link(facts: &Facts) -> ChainLink {
         Lookup::Found(_) if over => ChainLink::new(Mark::Good, what, "emptied", None),
         Lookup::Found(_) => ChainLink::new(Mark::Waits, what, "has no kubeconfig yet", None),
         Lookup::Missing if over => ChainLink::new(Mark::Good, what, "not there", None),
-        Lookup::Missing => ChainLink::new(Mark::Waits, what, "not there yet", None),
-        Lookup::Forbidden => ChainLink::new(Mark::Unknown, what, "not yours to read", None),
+        Lookup::Missing => ChainLink::new(Mark::Waits, what, "not created yet", None),
+        Lookup::Forbidden => ChainLink::new(Mark::Unknown, what, "no permission to read it", None),
         Lookup::NotAsked => ChainLink::new(Mark::Unknown, what, "could not be read", None),
     }
 }
@@ -298,7 +298,7 @@ pub fn read_synced(object: &Value) -> (Mark, String, Option<Timestamp>) {
     match ReportedCondition::of(object, "Synced") {
         Some(condition) if condition.holds() => (Mark::Good, "in step".to_owned(), condition.since()),
         Some(condition) if condition.is_denied() => (Mark::Bad, condition.message(), condition.since()),
-        Some(_) | None => (Mark::Waits, "not looked at yet".to_owned(), None),
+        Some(_) | None => (Mark::Waits, "not processed yet".to_owned(), None),
     }
 }
 

@@ -317,7 +317,7 @@ impl Claim {
         time(&self.object, "/status/expiresAt")
     }
 
-    /// When it ends because the runs that own it are over, whatever its lifetime; none if that does not decide it.
+    /// When it ends because the runs that own it have finished, whatever its lifetime; none if that does not decide it.
     pub fn cleanup_at(&self) -> Option<Timestamp> {
         let since = self.object["metadata"]["annotations"][ours::CLEANUP_SINCE].as_str();
         cleanup::teardown_due(&self.object["spec"], since).filter(|at| self.expires_at() == Some(*at))

@@ -45,9 +45,9 @@ impl Estimate {
     pub fn words(&self, now: Timestamp) -> String {
         match self {
             Self::FromHub(at) if *at > now => {
-                format!("ready within {} in nine of ten cases", human(at.duration_since(now)))
+                format!("90 % of similar clusters are ready within {}", human(at.duration_since(now)))
             }
-            Self::FromHub(_) => "later than nine in ten of its kind".to_owned(),
+            Self::FromHub(_) => "slower than 90 % of similar clusters".to_owned(),
             Self::FromHistory(at, took, runs) if *at > now => {
                 let runs = if *runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
                 let remaining = human(at.duration_since(now));

@@ -21,18 +21,20 @@ const INSTEAD: &str = "For another cluster give --name; to end this one, use dow
 /// Notice before a manifest is applied to an existing claim.
 pub fn describe_existing(existing: &Claim) -> String {
     let made = time(&existing.object, "/metadata/creationTimestamp");
-    let since = made.map_or_else(String::new, |at| format!(" since {at}"));
+    let since = made.map_or_else(String::new, |at| format!(" (created {at})"));
     let how = match existing.state() {
-        _ if existing.is_deleted() => ", and is being deleted; its name is free once it is gone".to_owned(),
+        _ if existing.is_deleted() => {
+            ", and is being deleted; its name is free after the deletion".to_owned()
+        }
         ClaimState::Failed | ClaimState::Ended => {
-            format!(", and is {}; ask for a new cluster under another name", existing.phase_word())
+            format!(", and is {}; create a claim with another name", existing.phase_word())
         }
         ClaimState::Waiting | ClaimState::Ready if is_ending(existing) => {
-            ", and its end was asked for; ask for a new cluster under another name".to_owned()
+            ", and its teardown was requested; create a claim with another name".to_owned()
         }
-        ClaimState::Waiting | ClaimState::Ready => "; it is changed, not made".to_owned(),
+        ClaimState::Waiting | ClaimState::Ready => "; updating it".to_owned(),
     };
-    format!("note: {} is there already{since}{how}", existing.label())
+    format!("note: {} already exists{since}{how}", existing.label())
 }
 
 fn is_ending(claim: &Claim) -> bool {
@@ -46,7 +48,7 @@ pub fn find_refusal(existing: &Claim, manifest: &Claim, now: Timestamp) -> Optio
         return None;
     }
     if is_ending(manifest) {
-        return Some(end_at_once(existing, "spec.tearDownCluster", "Take that out of the manifest."));
+        return Some(end_at_once(existing, "spec.tearDownCluster", "Remove it from the manifest."));
     }
     refuse_past_lifetime(existing, manifest, now)
         .or_else(|| refuse_dropped_lifetime(existing, manifest))
@@ -84,7 +86,7 @@ fn refuse_dropped_lifetime(existing: &Claim, manifest: &Claim) -> Option<Stop> {
     missing.then(|| {
         let message = format!("without a lifetime {} may end at once", existing.label());
         let advice = format!(
-            "It was made with one of {}: set that in the manifest, or another. {INSTEAD}",
+            "It was created with one of {}: set that or another in the manifest. {INSTEAD}",
             was.to_short_string()
         );
         Stop::new(Exit::Usage, message, advice)
@@ -98,7 +100,7 @@ fn is_ours(existing: &Claim, field: &str) -> bool {
     ours.any(|of| !of["fieldsV1"]["f:spec"][field].is_null())
 }
 
-/// Because the runs that own it are over, and it would not be kept after them any longer.
+/// Because the runs that own it have finished, and it would not be kept after them any longer.
 fn refuse_due_cleanup(existing: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
     let since = existing.object["metadata"]["annotations"][ours::CLEANUP_SINCE].as_str();
     let due = |claim: &Claim| cleanup::teardown_due(&claim.object["spec"], since).is_some_and(|at| at <= now);

@@ -62,15 +62,15 @@ impl Exit {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Done => "done",
-            Self::Error => "an error: refused, forbidden, or the API server cannot be reached",
+            Self::Error => "error: refused, forbidden, or the API server cannot be reached",
             Self::Usage => "the command line or the manifest is not complete",
-            Self::NotYet => "not ready yet, or --timeout is over; everything goes on",
+            Self::NotYet => "not ready yet, or --timeout has passed; nothing is cancelled",
             Self::Failed => "the claim is Failed, which is final",
             Self::NotFound => "there is no such claim or offer, or it was deleted meanwhile",
-            Self::LeftBehind => "torn down, but the job ended badly: look for what it left behind",
+            Self::LeftBehind => "torn down, but the job ended badly: check the cloud account for leftovers",
             Self::Over => "the cluster is gone, or is being torn down",
             Self::Shorter => "the lifetime was set, and the cluster may end before it is over",
-            Self::Interrupted => "interrupted by Ctrl-C; everything goes on",
+            Self::Interrupted => "interrupted by Ctrl-C; nothing is cancelled",
         }
     }
 }

@@ -90,7 +90,7 @@ impl Kubectl {
         if printed.trim().is_empty() {
             return Ok(None);
         }
-        let unreadable = |e: serde_json::Error| Trouble::Other(format!("kubectl's answer is no JSON: {e}"));
+        let unreadable = |e: serde_json::Error| Trouble::Other(format!("kubectl's answer is not JSON: {e}"));
         serde_json::from_str(&printed).map(Some).map_err(unreadable)
     }
 

@@ -130,9 +130,9 @@ pub fn occupant(manifest: &Claim, secret: &Lookup<ObservedSecret>) -> Option<Str
         return None;
     }
     if owner.uid.is_empty() {
-        return (!owner.connection).then(|| "is there already and was not made by Crossplane".to_owned());
+        return (!owner.connection).then(|| "already exists and was not created by Crossplane".to_owned());
     }
-    Some(format!("is there already and is that of {}", owner.label))
+    Some(format!("already exists and belongs to {}", owner.label))
 }
 
 /// `true` if the claim itself reports a foreign Secret: core by its own attempt to write there (crossplane-runtime,

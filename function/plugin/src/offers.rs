@@ -44,7 +44,7 @@ pub fn parse_offers(config_map: &Value) -> Result<Vec<Value>, Stop> {
             return Err(Stop::new(
                 Exit::Error,
                 message,
-                "Take the program of the version that is installed there.",
+                "Use the plugin's version that matches the installation.",
             ));
         }
         None => return Err(wrong("it does not say its format".to_owned())),
@@ -70,7 +70,7 @@ pub fn find_offer(mut offers: Vec<Value>, name: &str) -> Result<Value, Stop> {
             Err(Stop::new(Exit::Usage, format!("there are several offers named {name}"), advice))
         }
         (None, _) => {
-            let advice = "`kubectl testplatform offers` lists those that there are.";
+            let advice = "`kubectl testplatform offers` lists the existing ones.";
             Err(Stop::new(Exit::NotFound, format!("there is no offer {name}"), advice))
         }
     }

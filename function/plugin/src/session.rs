@@ -98,8 +98,8 @@ impl Session<'_> {
 
     /// Error for an unknown kind before the slash of a name.
     pub fn no_kind(word: &str) -> Stop {
-        let message = format!("{word} is no kind of claim");
-        Stop::new(Exit::Usage, message, "There are testplatformcluster/NAME and testcluster/NAME.")
+        let message = format!("{word} is not a kind of claim");
+        Stop::new(Exit::Usage, message, "Use testplatformcluster/NAME or testcluster/NAME.")
     }
 
     /// Stays in the cluster that is the current one now, whatever somebody calls the current context while this command runs.
@@ -177,7 +177,7 @@ impl Session<'_> {
                 Ok(claim)
             }
             (Some(_), false) => {
-                let advice = format!("Say testplatformcluster/{name} or testcluster/{name}.");
+                let advice = format!("Name one: testplatformcluster/{name} or testcluster/{name}.");
                 Err(Stop::new(Exit::Usage, format!("there are claims of both kinds named {name}"), advice))
             }
             (None, _) => {

@@ -41,7 +41,7 @@ pub fn find_pending_step(facts: &Facts, way: &CommandContext, now: Timestamp) ->
         (ClaimState::Ended, Some(Phase::Deprovisioned)) => {
             let how = describe_teardown_error(facts).unwrap_or_default();
             let down = way.about("down", claim);
-            let todo = format!("nothing; `{down} --delete` takes the claim away too");
+            let todo = format!("nothing; `{down} --delete` deletes the claim too");
             PendingStep::new(format!("nothing: {}{how}", claim.message()), todo)
         }
         (ClaimState::Ended, _) => explain_teardown(facts),
@@ -63,9 +63,9 @@ fn explain_failure(facts: &Facts) -> PendingStep {
                 (condition.message(), advice::request(reason))
             }
             // It was waited for in vain, for as long as a cluster may take.
-            _ => (claim.message(), "have that put right, and ask for a new cluster under another name"),
+            _ => (claim.message(), "fix the cause, and create a claim with another name"),
         };
-        let what = format!("nothing any more, Failed is final: {words}");
+        let what = format!("nothing, because Failed is final: {words}");
         return PendingStep::new(what, with_entry(todo, reason.as_str()));
     }
     let remaining = match claim.condition(ConditionType::ProwJobCompleted) {
@@ -76,8 +76,8 @@ fn explain_failure(facts: &Facts) -> PendingStep {
         Some(condition) => format!("; {}", condition.message()),
         None => String::new(),
     };
-    let what = format!("nothing any more, Failed is final: {}{remaining}", claim.message());
-    PendingStep::new(what, with_entry("ask for a new cluster under another name", "Failed"))
+    let what = format!("nothing, because Failed is final: {}{remaining}", claim.message());
+    PendingStep::new(what, with_entry("create a claim with another name", "Failed"))
 }
 
 /// How a teardown ended, where it did not end well.
@@ -132,7 +132,7 @@ fn explain_ready_claim(facts: &Facts, way: &CommandContext, now: Timestamp) -> P
     if claim.secret().is_empty() {
         let todo = "set spec.writeConnectionSecretToRef.name";
         return PendingStep::new(
-            "a name for the Secret with the kubeconfig, which the claim does not give",
+            "a name for the Secret with the kubeconfig, which the claim does not set",
             todo,
         );
     }
@@ -154,14 +154,12 @@ fn explain_ready_claim(facts: &Facts, way: &CommandContext, now: Timestamp) -> P
     }
     let end = match claim.expires_at() {
         Some(end) => format!("; it ends in {}", human(end.duration_since(now))),
-        None if handed_over(claim).is_some() => {
-            "; it was handed over, and ends with whoever has it".to_owned()
-        }
-        None => "; it lives until it is torn down".to_owned(),
+        None if handed_over(claim).is_some() => "; it was handed over and ends with its new owner".to_owned(),
+        None => "; it runs until teardown".to_owned(),
     };
     let expiring = ClusterReady::Expiring.as_str();
     let todo = if claim.cleanup_at().is_some() {
-        "set a longer spec.cleanup.keepForDebug, if it is still needed: the runs that own it are over"
+        "set a longer spec.cleanup.keepForDebug, if it is still needed: the runs that own it have finished"
             .to_owned()
     } else if claim.condition(ConditionType::ClusterReady).is_some_and(|c| c.reason() == expiring) {
         format!("`{} --by 1h`, if it is still needed", way.about("extend", claim))
@@ -181,7 +179,7 @@ fn explain_missing_link(facts: &Facts, way: &CommandContext, now: Timestamp) -> 
     let admin = "ask the administrators";
     if is_paused(&claim.object) {
         return Some(PendingStep::new(
-            format!("annotation crossplane.io/paused to be taken away from {}", claim.label()),
+            format!("annotation crossplane.io/paused to be removed from {}", claim.label()),
             way.kubectl(&format!("annotate {} crossplane.io/paused-", claim.label())),
         ));
     }
@@ -295,12 +293,12 @@ fn explain_provisioning(facts: &Facts) -> PendingStep {
     match (claim.phase(), queue) {
         (Some(Phase::Pending) | None, Some(_)) => PendingStep::new(
             format!("its turn: {}", claim.message()),
-            "wait; or end clusters that nobody needs",
+            "wait, or end clusters that are no longer needed",
         ),
         (Some(Phase::Pending) | None, None) => {
             let todo =
                 "wait; after some minutes, ask the administrators whether the provider on the hub runs";
-            let what = format!("the hub to take up the request: {}", claim.message());
+            let what = format!("the hub to start provisioning: {}", claim.message());
             PendingStep::new(what, with_entry(todo, "Pending"))
         }
         _ if word == ClusterReady::Late.as_str() => {

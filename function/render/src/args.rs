@@ -19,7 +19,7 @@ observed resources are labelled with, else <claim>-<five characters made from na
 
 Exit code: 0 rendered; 1 the files cannot be rendered; 2 the command line is wrong; 3 the function refused.";
 
-/// Run the function on files and print what it answers; no cluster is needed.
+/// Run the function on files and print its response; no cluster is needed.
 ///
 /// Options and output are those of `crossplane render`. The function runs in this process; steps of other
 /// functions are skipped, with a note.
@@ -33,20 +33,20 @@ pub struct RenderArgs {
     /// The Composition.
     #[arg(value_name = "COMPOSITION")]
     pub composition: PathBuf,
-    /// File or directory with the Functions; tells which steps are ours when the name of a function does not.
+    /// File or directory with the Functions; identifies this function's steps if their names do not.
     #[arg(value_name = "FUNCTIONS")]
     pub functions: Option<PathBuf>,
 
     /// File or directory with the composed resources that exist, and their connection Secrets.
     #[arg(short, long, value_name = "PATH")]
     pub observed_resources: Vec<PathBuf>,
-    /// File or directory with what the function may ask for, such as the EnvironmentConfig.
+    /// File or directory with resources that the function may require, such as the EnvironmentConfig.
     #[arg(short = 'e', long, value_name = "PATH")]
     pub required_resources: Vec<PathBuf>,
     /// The older name of --required-resources.
     #[arg(long, value_name = "PATH", hide_short_help = true)]
     pub extra_resources: Vec<PathBuf>,
-    /// Directory with OpenAPI v3 documents (JSON) that the function may ask for.
+    /// Directory with OpenAPI v3 documents (JSON) that the function may require.
     #[arg(short = 's', long, value_name = "DIR")]
     pub required_schemas: Option<PathBuf>,
     /// The XRD: names the claim's kind, fills in the schema's defaults and limits the connection keys.
@@ -68,24 +68,24 @@ pub struct RenderArgs {
     /// Print the composite with the metadata and spec that were read.
     #[arg(short = 'x', long)]
     pub include_full_xr: bool,
-    /// Print the function's results: what becomes events.
+    /// Print the function's results, which Crossplane emits as events.
     #[arg(short = 'r', long)]
     pub include_function_results: bool,
-    /// Print the context that the last step left.
+    /// Print the context after the last step.
     #[arg(short = 'c', long)]
     pub include_context: bool,
-    /// Print which connection details the composite has, by key and size; never a value.
+    /// Print keys and sizes of the composite's connection details, never a value.
     #[arg(long)]
     pub include_connection_details: bool,
-    /// Say why, as comments before the first document: one line per decision.
+    /// Explain each decision in a comment line before the first document.
     #[arg(long)]
     pub explain: bool,
 
-    /// Has no effect: it tells how to start functions, and none is started. Taken so that command lines of
+    /// Has no effect, because no function is started. Accepted so that command lines of
     /// `crossplane render` work.
     #[arg(short = 'a', long, value_name = "KEY=VALUE", hide_short_help = true, value_parser = parse_pair)]
     pub function_annotations: Vec<(String, String)>,
-    /// Has no effect: nothing is waited for. Taken so that command lines of `crossplane render` work.
+    /// Has no effect. Accepted so that command lines of `crossplane render` work.
     #[arg(long, value_name = "DURATION", hide_short_help = true)]
     pub timeout: Option<String>,
 }

@@ -79,7 +79,7 @@ pub fn read_entries(secret: &Document) -> Result<Entries, Error> {
     let mut entries = BTreeMap::new();
     for (field, encoded) in [("data", true), ("stringData", false)] {
         for (key, value) in secret.object[field].as_object().into_iter().flatten() {
-            let broken = || secret.error(format!("{field}.{key} of {} is no text", secret.label()));
+            let broken = || secret.error(format!("{field}.{key} of {} is not text", secret.label()));
             let value = match value {
                 Value::Null => "",
                 value => value.as_str().ok_or_else(broken)?,
@@ -87,7 +87,7 @@ pub fn read_entries(secret: &Document) -> Result<Entries, Error> {
             let bytes = if encoded {
                 BASE64_STANDARD
                     .decode(value)
-                    .map_err(|_| secret.error(format!("{field}.{key} of {} is no base64", secret.label())))?
+                    .map_err(|_| secret.error(format!("{field}.{key} of {} is not base64", secret.label())))?
             } else {
                 value.as_bytes().to_vec()
             };
@@ -154,6 +154,6 @@ mod tests {
         );
         let bad =
             secret(json!({ "kind": "Secret", "metadata": { "name": "s" }, "data": { "a": "hunter2!" } }));
-        assert_eq!(read_entries(&bad).unwrap_err().to_string(), "s.yaml: data.a of Secret s is no base64");
+        assert_eq!(read_entries(&bad).unwrap_err().to_string(), "s.yaml: data.a of Secret s is not base64");
     }
 }

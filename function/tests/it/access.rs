@@ -56,7 +56,7 @@ fn credentials_without_a_service_account_report_are_never_published() {
     assert_eq!(world.status["credentials"]["mode"], "ServiceAccount");
     assert_eq!(world.tenant["kubeconfig"], KUBECONFIG);
     let said = world.conditions["CredentialsPublished"]["message"].as_str().unwrap();
-    assert!(said.contains("token of a ServiceAccount"), "{said}");
+    assert!(said.contains("ServiceAccount token"), "{said}");
 }
 
 /// Such as by a hub on which only the upstream controller runs. Whoever is to change that is a person, and nobody can use the cluster until then.
@@ -230,7 +230,7 @@ fn other_credentials_are_not_published_after_the_first() {
             assert!(held.values().all(|value| value == KUBECONFIG || value.is_empty()), "{mode}: {held:?}");
             assert_eq!(world.condition("ClusterReady"), ("True".into(), "Ready".into()));
             let said = world.conditions["CredentialsPublished"]["message"].as_str().unwrap();
-            assert!(said.contains("it is not brought up to date: the hub publishes the admin's"), "{said}");
+            assert!(said.contains("it is not being updated: the hub publishes the admin's"), "{said}");
         }
         // A Secret whose report says `Token` again is read again.
         world.secrets.insert(name, (KUBECONFIG.into(), String::new()));

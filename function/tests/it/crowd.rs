@@ -79,7 +79,7 @@ async fn large_claims_of_others_are_counted_and_take_no_memory() {
         // The program goes by today's time, and the claim is of long ago.
         assert_eq!(status["phase"], "Failed", "{status}");
         let message = status["message"].as_str().unwrap();
-        assert!(message.contains(&format!("may have {counted} clusters")), "{message}");
+        assert!(message.contains(&format!("used its quota of {counted} clusters")), "{message}");
     }
     assert!(peak <= 64, "{peak} MiB");
 }

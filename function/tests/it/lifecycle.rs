@@ -67,7 +67,7 @@ fn claim_is_pending_until_the_hub_starts_provisioning() {
     world.settle();
     assert!(world.remote.is_some());
     assert_eq!(world.phase(), "Pending");
-    assert_eq!(world.status["message"], "waiting for the hub to take up the request");
+    assert_eq!(world.status["message"], "waiting for the hub to start provisioning");
     assert_eq!(is(&world, "ProwJobCompleted"), pair("False", "NotStarted"));
     // The upstream controller writes no phase while it cannot create the ProwJob.
     let words = "create prowjob: the quota is used up";
@@ -95,7 +95,7 @@ fn obstacle_of_the_hub_is_reported() {
     assert_eq!((world.phase().as_str(), &world.status["message"]), ("Provisioning", &json!(away)));
     world.report_phase("Provisioning", &[("ClusterReady", "False", "CredentialsPending", "no Secret yet")]);
     world.settle();
-    assert_eq!(world.status["message"], usual, "what is only not there yet is no news");
+    assert_eq!(world.status["message"], usual, "what is only not created yet is no news");
 }
 
 #[test]

@@ -258,7 +258,7 @@ async fn a_response_that_crossplane_cannot_receive_becomes_a_fatal() {
     let composite = json!({
         "apiVersion": "ci.openshift.org/v1alpha1", "kind": "XTestPlatformCluster", "metadata": { "name": "x" }, "spec": {},
         "status": { "conditions": [
-            { "type": "ClusterReady", "status": "False", "reason": "Provisioning", "message": "the cluster is being made",
+            { "type": "ClusterReady", "status": "False", "reason": "Provisioning", "message": "the cluster is being created",
               "lastTransitionTime": "2026-11-21T10:00:00Z" },
         ] },
     });

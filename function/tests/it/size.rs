@@ -69,5 +69,5 @@ fn an_object_that_never_reports_is_noticed() {
     world.pass();
     assert_eq!(consistent(&world), (json!("False"), json!("Unreadable")));
     let expected = world.conditions["RemoteConsistent"]["message"].as_str().unwrap();
-    assert!(expected.contains("Object managed-demo-x7k2p does not say how it stands"), "{expected}");
+    assert!(expected.contains("Object managed-demo-x7k2p does not report its state"), "{expected}");
 }

@@ -61,7 +61,7 @@ fn noted(mut world: World) -> World {
     world
 }
 
-/// Reason of `SpecApplied` and its message, where the cluster stays as it was asked for.
+/// Reason of `SpecApplied` and its message, where the cluster stays as requested.
 fn kept(world: &World) -> Option<(String, String)> {
     let request = judged(world).plan.request.ok()?;
     match &request.templated()?.resolution {

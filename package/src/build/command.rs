@@ -26,13 +26,13 @@ pub struct BuildArgs {
     /// Folder to write to [default: xpkg in cargo's target directory].
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Take this static program as the function instead of building it; once for each architecture.
+    /// Static program to use as the function instead of building it; once for each architecture.
     #[arg(long, value_name = "FILE")]
     function_binary: Vec<PathBuf>,
-    /// Take this static program as the provider instead of building it; once for each architecture.
+    /// Static program to use as the provider instead of building it; once for each architecture.
     #[arg(long, value_name = "FILE")]
     provider_binary: Vec<PathBuf>,
-    /// Take this static program as the kubectl plugin instead of building it; once for each architecture.
+    /// Static program to use as the kubectl plugin instead of building it; once for each architecture.
     #[arg(long, value_name = "FILE")]
     plugin_binary: Vec<PathBuf>,
     /// Build for this architecture only [default: all whose target is installed].

@@ -138,5 +138,5 @@ fn image_annotations(name: &str, description: &str, about: &BuildInfo) -> Annota
 
 fn format_creation_time(about: &BuildInfo) -> anyhow::Result<String> {
     let time = i64::try_from(about.time).ok().and_then(|time| jiff::Timestamp::from_second(time).ok());
-    Ok(time.with_context(|| format!("{} seconds since 1970 is no time", about.time))?.to_string())
+    Ok(time.with_context(|| format!("{} seconds since 1970 is not a time", about.time))?.to_string())
 }

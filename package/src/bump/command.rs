@@ -33,7 +33,7 @@ pub const CHECK_FAILED: u8 = 3;
 const EXIT_CODES: &str = "\
 Exit codes: 0 no change, 1 error, 2 changed or would change, 3 a check failed. On 1 and 3 nothing is changed.";
 
-/// Move pinned commits in a checkout of infra-deployments. Offline but for --online: the source is read from a clone, if one is given.
+/// Update pinned commits in a checkout of infra-deployments. Offline unless --online is set: the source is read from a clone, if given.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub struct BumpArgs {
@@ -43,10 +43,10 @@ pub struct BumpArgs {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Print what would change, as a unified diff.
+    /// Print the changes as a unified diff.
     #[command(after_help = EXIT_CODES)]
     Plan(ChangeArgs),
-    /// Change it, all files or none.
+    /// Apply the changes to all files or none.
     #[command(after_help = EXIT_CODES)]
     Apply {
         #[command(flatten)]
@@ -70,7 +70,7 @@ enum Command {
         #[arg(long, value_name = "PROGRAM")]
         render: Option<PathBuf>,
     },
-    /// Print what is pinned where, and with a clone how far it is behind.
+    /// Print the pinned commits and, with a clone, how far they are behind.
     Report {
         #[command(flatten)]
         place: CheckoutArgs,

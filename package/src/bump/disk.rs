@@ -30,7 +30,7 @@ fn relevant_directories(component: &str) -> [String; 6] {
 pub fn read_checkout(root: &Path, component: &str) -> Result<Tree, Problem> {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if component.is_empty() || component.starts_with('.') || !component.bytes().all(legal) {
-        let what = format!("{component:?} is no name of a component");
+        let what = format!("{component:?} is not a name of a component");
         return Err(Problem::new("--component", what, "give the name of a directory below components/"));
     }
     if !root.join("components").join(component).is_dir() {

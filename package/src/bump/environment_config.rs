@@ -127,7 +127,7 @@ pub fn missing_config(
 fn config_text(cluster: &str) -> Result<String, Problem> {
     let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if cluster.is_empty() || cluster.len() > 63 || !cluster.bytes().all(legal) {
-        let what = format!("{cluster:?} is no name of a cluster");
+        let what = format!("{cluster:?} is not a name of a cluster");
         return Err(Problem::new(FILE, what, "use lower-case letters, digits and dashes, at most 63"));
     }
     let name = text::quote_scalar(cluster);

@@ -25,7 +25,7 @@ impl FromStr for Image {
             Some((name, digest)) if !name.is_empty() && is_digest(digest) => {
                 Ok(Self { name: name.to_owned(), digest: digest.to_owned() })
             }
-            _ => Err(format!("{text:?} is no image at a digest; write NAME@sha256:DIGEST")),
+            _ => Err(format!("{text:?} is not an image at a digest; write NAME@sha256:DIGEST")),
         }
     }
 }

@@ -109,7 +109,7 @@ fn compare_entries(
         Some(Value::Array(list)) => list.iter().map(Value::as_str).collect(),
         Some(_) => None,
     };
-    let Some(meant) = expected else { return Err(("is no list of texts", "correct the file")) };
+    let Some(meant) = expected else { return Err(("is not a list of texts", "correct the file")) };
     let written = entries.iter().filter(|entry| entry.section == section);
     if written.map(|entry| entry.value.as_str()).eq(meant) {
         return Ok(());

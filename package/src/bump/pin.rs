@@ -79,7 +79,7 @@ impl FromStr for Source {
             Some((owner, name)) if legal(owner) && legal(name) => {
                 Ok(Self { owner: owner.to_owned(), name: name.to_owned() })
             }
-            _ => Err(format!("{text:?} is no repository; write OWNER/NAME")),
+            _ => Err(format!("{text:?} is not a repository; write OWNER/NAME")),
         }
     }
 }

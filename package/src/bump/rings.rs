@@ -50,7 +50,7 @@ impl FromStr for Environment {
             "dev" | "development" => Ok(Self::Development),
             "stg" | "stage" | "staging" => Ok(Self::Staging),
             "prod" | "production" => Ok(Self::Production),
-            _ => Err(format!("{name:?} is no environment; there are dev, staging and production")),
+            _ => Err(format!("{name:?} is not an environment; there are dev, staging and production")),
         }
     }
 }

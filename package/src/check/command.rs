@@ -49,8 +49,8 @@ enum CheckCommand {
         #[command(flatten)]
         connection: Connection,
     },
-    /// Whether a hub has what claims need there: kinds, namespaces, rights, and a token that does not end soon. Asked as whoever the
-    /// kubeconfig is, which is best the one behind the hub's ProviderConfig. Exits with 0 if nothing is missing, with 3 if something
+    /// Check that a hub has everything that claims need: kinds, namespaces, rights, and a token that does not expire soon. Use the
+    /// kubeconfig of the hub's ProviderConfig. Exits with 0 if nothing is missing, with 3 if something
     /// is, with 1 if it cannot be told.
     Hub {
         #[command(flatten)]
@@ -69,8 +69,8 @@ enum CheckCommand {
         #[arg(long, value_name = "NAMESPACE", default_value = "provider-testplatform")]
         facts_namespace: String,
     },
-    /// List composites that still go by another revision of the Composition than the newest. The functions of a Composition that
-    /// was replaced may go only when there are none. Also advises on Crossplane's arguments. Exits with 0 if there are none, with 3 if there are, with 1 if it cannot be told.
+    /// List composites that use an older revision of the Composition. Remove the functions of a replaced Composition only when there
+    /// are none. Also advises on Crossplane's arguments. Exits with 0 if there are none, with 3 if there are, with 1 if it cannot be told.
     Cluster {
         #[command(flatten)]
         access: Access,
@@ -207,7 +207,7 @@ fn check_xpkg(name: &str, connection: Connection, out: &mut impl Write) -> anyho
         layout::open(path)?
     } else {
         let reference: Reference =
-            name.parse().with_context(|| format!("{name} is no file here, and no reference either"))?;
+            name.parse().with_context(|| format!("{name} is not a file here, and no reference either"))?;
         registry::command::pull_artifact(&reference, connection)?
     };
     let (summary, problems) = check_package(&artifact);

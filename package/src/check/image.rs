@@ -229,7 +229,7 @@ fn find_package(
     };
     let Some(file) = entries.iter().find(|entry| entry.path.rsplit('/').next() == Some("package.yaml"))
     else {
-        problems.push(CheckProblem::error(place, "there is no package.yaml, so it is no package"));
+        problems.push(CheckProblem::error(place, "there is no package.yaml, so it is not a package"));
         return;
     };
     if file.path.trim_start_matches("./") != "package.yaml" {

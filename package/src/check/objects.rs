@@ -86,7 +86,7 @@ fn check_metadata(meta: &Document, problems: &mut Vec<CheckProblem>) {
             Some(version) if constraint::is_valid(version) => {}
             Some(version) => {
                 let text = format!(
-                    "spec.crossplane.version {version:?} is no constraint; write one like >=v1.20.0-0"
+                    "spec.crossplane.version {version:?} is not a constraint; write one like >=v1.20.0-0"
                 );
                 problems.push(CheckProblem::error(place.as_str(), text));
             }

@@ -180,7 +180,7 @@ impl fmt::Display for StayingComposite {
                 "it has no claim; the hub would be told another tenant, and may withdraw its credentials"
             }
             StayReason::Unquoted => {
-                "a run's name in its annotations, or its namespace, is no text without quotes; no pass would succeed, \
+                "a run's name in its annotations, or its namespace, is not text without quotes; no pass would succeed, \
                  and nothing end its cluster but deletion"
             }
             StayReason::ServiceAccount => {

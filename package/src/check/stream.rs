@@ -91,7 +91,7 @@ pub fn read_stream(text: &str, problems: &mut Vec<CheckProblem>) -> PackageStrea
         let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (api_version, kind) = (text("apiVersion"), text("kind"));
         if api_version.is_empty() || kind.is_empty() {
-            problems.push(CheckProblem::error(place, "has no apiVersion and kind, so it is no object"));
+            problems.push(CheckProblem::error(place, "has no apiVersion and kind, so it is not an object"));
             continue;
         }
         let document = Document { line, api_version, kind, value };
@@ -101,7 +101,7 @@ pub fn read_stream(text: &str, problems: &mut Vec<CheckProblem>) -> PackageStrea
             stream.objects.push(document);
         } else {
             let why = if document.api_version.starts_with(META_GROUP) {
-                "is no metadata of a package that core knows; use meta.pkg.crossplane.io/v1"
+                "is not metadata of a package that core knows; use meta.pkg.crossplane.io/v1"
             } else {
                 "cannot be in a package: core refuses the whole package for it; install it beside the package"
             };

@@ -26,7 +26,7 @@ const MIN_DURATION: GoDuration = GoDuration::from_mins(10);
 /// Tolerance for the lifetime of a token. An API server may issue a shorter one than requested; a few seconds are network latency.
 const SLACK: SignedDuration = SignedDuration::from_mins(1);
 
-/// Print a kubeconfig for the ServiceAccount that a Konflux cluster is on the hub. Everything is in it, the token too.
+/// Print a kubeconfig for the ServiceAccount of a Konflux cluster on the hub. It contains the token.
 ///
 /// Asks the hub for the token, as somebody who may create serviceaccounts/token there. Nothing is stored; the last line on
 /// stderr says when the token ends.
@@ -116,10 +116,10 @@ fn server_url(given: Option<&str>, cluster: &Cluster) -> anyhow::Result<String> 
     let server = given
         .or(cluster.server.as_deref())
         .context("the kubeconfig names no server; name it with --server")?;
-    let uri: http::Uri = server.parse().with_context(|| format!("{server:?} is no address"))?;
+    let uri: http::Uri = server.parse().with_context(|| format!("{server:?} is not an address"))?;
     ensure!(
         uri.scheme_str() == Some("https") && uri.host().is_some(),
-        "{server:?} is no address that begins with https://, and a token may go nowhere else"
+        "{server:?} is not an address that begins with https://, and a token may go nowhere else"
     );
     Ok(server.to_owned())
 }
@@ -139,7 +139,7 @@ fn authority_data(given: Option<&Path>, cluster: &Cluster) -> anyhow::Result<Str
         ),
     };
     let text = String::from_utf8_lossy(&pem);
-    ensure!(text.contains("-----BEGIN CERTIFICATE-----"), "the CA is no certificate in PEM");
+    ensure!(text.contains("-----BEGIN CERTIFICATE-----"), "the CA is not a certificate in PEM");
     ensure!(
         !text.contains("PRIVATE KEY"),
         "there is a private key beside the CA; it must not leave this machine"

@@ -60,7 +60,7 @@ impl Architecture {
         };
         // 64 bits, little-endian.
         if !program.starts_with(b"\x7fELF\x02\x01") {
-            bail!("it is no program for 64-bit Linux (no ELF header)");
+            bail!("it is not a program for 64-bit Linux (no ELF header)");
         }
         let architecture = match number(18, 2) {
             Some(62) => Self::Amd64,
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_program_that_could_not_start_is_refused() {
         let refused = |bytes: &[u8]| Architecture::of_program(bytes).unwrap_err().to_string();
-        assert!(refused(b"#!/bin/sh\n").contains("no program for 64-bit Linux"));
+        assert!(refused(b"#!/bin/sh\n").contains("not a program for 64-bit Linux"));
         assert!(refused(&program(8, &[])).contains("machine 8"));
         assert!(refused(&program(62, &[1, 3])).contains("crt-static"));
         assert!(refused(b"\x7fELF\x02\x01").contains("machine 0"));

@@ -139,7 +139,7 @@ fn unpack_limited(blob: &[u8], most: u64) -> anyhow::Result<Vec<u8>> {
 pub fn read_entries(archive: &[u8]) -> anyhow::Result<Vec<LayerEntry>> {
     let mut files = Vec::new();
     for entry in tar::Archive::new(archive).entries()? {
-        let mut entry = entry.context("it is no archive")?;
+        let mut entry = entry.context("it is not an archive")?;
         if !entry.header().entry_type().is_file() {
             continue;
         }
@@ -159,7 +159,7 @@ pub fn read_entries(archive: &[u8]) -> anyhow::Result<Vec<LayerEntry>> {
 pub fn read_links(archive: &[u8]) -> anyhow::Result<BTreeSet<String>> {
     let mut links = BTreeSet::new();
     for entry in tar::Archive::new(archive).entries()? {
-        let entry = entry.context("it is no archive")?;
+        let entry = entry.context("it is not an archive")?;
         let kind = entry.header().entry_type();
         if kind.is_symlink() || kind.is_hard_link() {
             links.insert(String::from_utf8_lossy(&entry.path_bytes()).into_owned());

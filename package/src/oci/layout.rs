@@ -74,7 +74,7 @@ pub fn open(path: &Path) -> anyhow::Result<Artifact> {
     }
     let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     archive::read(&bytes).with_context(|| {
-        format!("{} is no package; give an OCI layout (a folder) or a .xpkg file", path.display())
+        format!("{} is not a package; give an OCI layout (a folder) or a .xpkg file", path.display())
     })
 }
 
@@ -82,12 +82,12 @@ fn read(folder: &Path) -> anyhow::Result<Artifact> {
     let path = folder.join("index.json");
     ensure!(
         path.is_file() && folder.join("oci-layout").is_file(),
-        "{} is no OCI layout (no oci-layout and index.json); give the folder of one package",
+        "{} is not an OCI layout (no oci-layout and index.json); give the folder of one package",
         folder.display()
     );
     let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let index: ImageIndex =
-        serde_json::from_slice(&text).with_context(|| format!("{} is no index", path.display()))?;
+        serde_json::from_slice(&text).with_context(|| format!("{} is not an index", path.display()))?;
     let [root] = index.manifests().as_slice() else {
         bail!("{} names {} images; a package is one", path.display(), index.manifests().len());
     };

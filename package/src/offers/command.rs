@@ -31,7 +31,7 @@ pub struct OffersArgs {
 
 fn parse_namespace(text: &str) -> Result<String, String> {
     let fits = text.len() <= 63 && !text.contains('.') && ObjectName::try_from(text).is_ok();
-    if fits { Ok(text.to_owned()) } else { Err("is no name of a namespace".to_owned()) }
+    if fits { Ok(text.to_owned()) } else { Err("is not a name of a namespace".to_owned()) }
 }
 
 /// Builds the ConfigMap; false if there is a problem.

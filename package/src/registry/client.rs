@@ -214,7 +214,7 @@ impl Client {
     fn uri(&self, path: &str) -> anyhow::Result<Uri> {
         format!("{}://{}/v2/{}/{path}", self.scheme, self.registry_host(), self.reference.path)
             .parse()
-            .with_context(|| format!("{} is no address", self.reference))
+            .with_context(|| format!("{} is not an address", self.reference))
     }
 
     async fn send(

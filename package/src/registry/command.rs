@@ -14,7 +14,7 @@ use crate::oci::{Artifact, layout};
 /// `ALL_PROXY` and `NO_PROXY` are honoured. Content that the registry already has is not sent again.
 #[derive(clap::Args, Clone, Debug)]
 pub struct PushArgs {
-    /// What `cargo xpkg build` made: the folder of one package, or an archive (.xpkg).
+    /// Output of `cargo xpkg build`: the folder of one package, or an archive (.xpkg).
     #[arg(value_name = "DIR")]
     package: PathBuf,
     /// Where to push it: REGISTRY/REPOSITORY[:TAG].
@@ -27,7 +27,7 @@ pub struct PushArgs {
 /// How registries are spoken to.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub struct Connection {
-    /// Speak plain HTTP with a registry that has no TLS, which is else done only with this machine.
+    /// Use plain HTTP for a registry without TLS; by default only for this machine.
     #[arg(long)]
     plain_http: bool,
 }
@@ -79,7 +79,7 @@ pub fn list_platforms(
 /// # Errors
 /// If it does not exist.
 pub fn download_file(url: &str) -> anyhow::Result<Vec<u8>> {
-    let uri: http::Uri = url.parse().with_context(|| format!("{url:?} is no address"))?;
+    let uri: http::Uri = url.parse().with_context(|| format!("{url:?} is not an address"))?;
     let http = Http::new(None)?;
     let headers = http::HeaderMap::new();
     let answer = block_on(http.send(http::Method::GET, &uri, &headers, &[]))??;

@@ -186,7 +186,7 @@ pub fn read_credentials(files: &[PathBuf], reference: &Reference) -> anyhow::Res
 fn ask_helper(name: &str, key: &str) -> anyhow::Result<Option<Credentials>> {
     ensure!(
         name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)),
-        "{name:?} is no name of a credential helper"
+        "{name:?} is not a name of a credential helper"
     );
     let program = format!("docker-credential-{name}");
     let mut child = Command::new(&program)

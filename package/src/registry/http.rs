@@ -188,7 +188,7 @@ impl HttpResponse {
 /// # Errors
 /// If it is no address.
 pub fn resolve_location(from: &Uri, location: &HeaderValue) -> anyhow::Result<Uri> {
-    let text = location.to_str().context("the server's Location is no text")?;
+    let text = location.to_str().context("the server's Location is not text")?;
     let base = format!(
         "{}://{}",
         from.scheme_str().unwrap_or("https"),
@@ -201,7 +201,7 @@ pub fn resolve_location(from: &Uri, location: &HeaderValue) -> anyhow::Result<Ur
         _ if text.starts_with('/') => format!("{base}{text}"),
         _ => format!("{base}{}/{text}", from.path().rsplit_once('/').map_or("", |(folder, _)| folder)),
     };
-    full.parse().with_context(|| format!("the server's Location {text:?} is no address"))
+    full.parse().with_context(|| format!("the server's Location {text:?} is not an address"))
 }
 
 /// An address without its query, because signed addresses carry their secret there.

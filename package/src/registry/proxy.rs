@@ -43,7 +43,7 @@ fn parse_entry(value: &str) -> anyhow::Result<Intercept> {
     let example = "such as http://proxy.example.com:3128";
     let anywhere = Uri::from_static("https://registry.example.com");
     let Some(entry) = Matcher::builder().https(value).build().intercept(&anywhere) else {
-        bail!("it is no address of a proxy; write one {example}");
+        bail!("it is not an address of a proxy; write one {example}");
     };
     let scheme = entry.uri().scheme_str().unwrap_or_default();
     ensure!(
@@ -111,9 +111,9 @@ mod tests {
     fn an_unusable_proxy_is_an_error() {
         for (value, words) in [
             ("socks5://p.example:1080", "of kind \"socks5\""),
-            ("ftp://p.example", "no address of a proxy"),
-            ("http://user:secret@", "no address of a proxy"),
-            ("a b", "no address of a proxy"),
+            ("ftp://p.example", "not an address of a proxy"),
+            ("http://user:secret@", "not an address of a proxy"),
+            ("a b", "not an address of a proxy"),
         ] {
             let message = format!("{:#}", proxy(&[("HTTPS_PROXY", value)]).unwrap_err());
             assert!(message.contains(words) && message.contains("HTTPS_PROXY"), "{value}: {message}");

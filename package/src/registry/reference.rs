@@ -62,16 +62,16 @@ impl FromStr for Reference {
         };
         let Some((registry, rest)) = rest.split_once('/') else {
             bail!(
-                "{text:?} is no reference; write REGISTRY/REPOSITORY:TAG, such as registry.example.org/team/function-testplatform:v1"
+                "{text:?} is not a reference; write REGISTRY/REPOSITORY:TAG, such as registry.example.org/team/function-testplatform:v1"
             );
         };
         ensure!(
             registry == "localhost" || registry.contains(['.', ':']),
-            "{text:?} names no registry ({registry:?} is no host); write its name in front"
+            "{text:?} names no registry ({registry:?} is not a host); write its name in front"
         );
         ensure!(
             registry.bytes().all(|b| b.is_ascii_alphanumeric() || b".-:[]".contains(&b)),
-            "{registry:?} is no name of a registry"
+            "{registry:?} is not a name of a registry"
         );
         let (path, tag) = match rest.split_once(':') {
             Some((path, tag)) => (path, Some(tag.to_owned())),
@@ -85,13 +85,13 @@ impl FromStr for Reference {
         };
         ensure!(
             path.split('/').all(word),
-            "{path:?} is no repository; use lower-case letters, digits, '.', '_', '-' and '/' between them"
+            "{path:?} is not a repository; use lower-case letters, digits, '.', '_', '-' and '/' between them"
         );
         if let Some(tag) = &tag {
             let allowed = tag.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
             ensure!(
                 allowed && (1..=128).contains(&tag.len()) && !tag.starts_with(['.', '-']),
-                "{tag:?} is no tag; use letters, digits, '.', '_' and '-', at most 128"
+                "{tag:?} is not a tag; use letters, digits, '.', '_' and '-', at most 128"
             );
         }
         Ok(Self { registry: registry.to_owned(), path: path.to_owned(), tag, digest })
@@ -127,14 +127,14 @@ mod tests {
     #[test]
     fn invalid_references_are_reported() {
         for (text, what) in [
-            ("function", "is no reference"),
+            ("function", "is not a reference"),
             ("team/function", "names no registry"),
-            ("r.example/Function", "no repository"),
-            ("r.example//f", "no repository"),
-            ("r.example/f:", "no tag"),
-            ("r.example/f:a b", "no tag"),
+            ("r.example/Function", "not a repository"),
+            ("r.example//f", "not a repository"),
+            ("r.example/f:", "not a tag"),
+            ("r.example/f:a b", "not a tag"),
             ("r.example/f@sha256:12", "not a digest"),
-            ("https://r.example/f", "no repository"),
+            ("https://r.example/f", "not a repository"),
         ] {
             let message = text.parse::<Reference>().unwrap_err().to_string();
             assert!(message.contains(what), "{text}: {message}");

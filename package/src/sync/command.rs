@@ -21,7 +21,7 @@ use testplatform_apis::yaml::sort_keys;
 
 use crate::{bump::schema::Verdict, registry::command::download_file};
 
-/// Take over what changed in the `EphemeralCluster` CRD, and say what that means to claims that exist.
+/// Adopt changes of the `EphemeralCluster` CRD, and report their effect on existing claims.
 ///
 /// The structure of spec.ciOperator is the CRD's; our descriptions stay, and so do the differences that package/sync/differences.yaml lists.
 /// Of the CRD's status and versions it says what would refuse or lose what is written and stored.
@@ -30,13 +30,13 @@ pub struct SyncArgs {
     /// The CRD ephemeralclusters.ci.openshift.io, as a file or an https address.
     #[arg(long, value_name = "FILE|URL")]
     crd: String,
-    /// Change nothing; exit with 3 if the CRD says something else than our schema.
+    /// Change nothing; exit with 3 if the CRD differs from our schema.
     #[arg(long)]
     check: bool,
     /// The CRD that the hub has now, as a file or an https address: check what an update to the other one does to stored objects, too.
     #[arg(long, value_name = "FILE|URL", requires = "check", conflicts_with = "xrd")]
     running: Option<String>,
-    /// Take over a CRD that breaks claims in flight.
+    /// Adopt a CRD that breaks claims in flight.
     #[arg(long, conflicts_with = "check")]
     accept_breaking: bool,
     /// Check this XRD instead of ours. The list of differences is about ours, so none is allowed for.

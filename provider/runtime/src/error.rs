@@ -27,10 +27,12 @@ impl Error {
                 return None;
             }
             Reason::Forbidden => {
-                "the provider is not allowed to do this; an administrator has to look".to_owned()
+                "the provider has no permission for this; an administrator must check its rights".to_owned()
             }
-            Reason::NotFound => "what it needs is not there; an administrator has to look".to_owned(),
-            Reason::Bug => "a bug in the provider; an administrator has to look".to_owned(),
+            Reason::NotFound => {
+                "an object that it needs does not exist; an administrator must check it".to_owned()
+            }
+            Reason::Bug => "a bug in the provider; an administrator must report it".to_owned(),
             Reason::Unreachable => "a build cluster cannot be reached".to_owned(),
             Reason::Refused => format!("the API server refuses it: {}", self.message),
             Reason::Foreign | Reason::Delivered => self.message.clone(),

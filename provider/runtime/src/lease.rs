@@ -168,7 +168,7 @@ impl Election {
             self.patch_lease(&lease, spec).await
         };
         if let Err(error) = self.with_timeout(release).await {
-            tracing::warn!(error, "the lease was not given back; it runs out by itself");
+            tracing::warn!(error, "the lease was not released; it expires by itself");
         }
     }
 
@@ -238,13 +238,13 @@ impl Election {
         let mut found = self.find_lease().await?;
         if found.is_none() {
             if self.create_lease().await? == Decision::Renew {
-                tracing::warn!("the lease was deleted, and is made anew");
+                tracing::warn!("the lease was deleted and is created again");
                 return Ok(None);
             }
             // The current holder decides.
             found = self.find_lease().await?;
         }
-        let lease = found.ok_or("it is deleted again and again")?;
+        let lease = found.ok_or("it is deleted repeatedly")?;
         let holder = lease_holder(&lease);
         if holder != self.me && !holder.is_empty() {
             return Ok(Some(holder.to_owned()));

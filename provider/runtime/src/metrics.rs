@@ -68,31 +68,31 @@ impl Default for RuntimeMetrics {
 impl RuntimeMetrics {
     /// Registers them.
     pub fn register_metrics(&self, registry: &mut Registry) {
-        registry.register("provider_action_errors", "Actions and reads that failed", self.failures.clone());
+        registry.register("provider_action_errors", "Failed actions and reads", self.failures.clone());
         registry.register_with_unit(
             "provider_queue_wait",
-            "From an event to the look that it caused",
+            "Time from an event to the reconcile that it caused",
             Unit::Seconds,
             self.waiting.clone(),
         );
         registry.register_with_unit(
             "provider_queue_age",
-            "How long the oldest event has been waiting for its look",
+            "Age of the oldest event that waits for its reconcile",
             Unit::Seconds,
             self.queue_age.clone(),
         );
-        registry.register("provider_queue_length", "Objects that wait for a look", self.queue_length.clone());
+        registry.register(
+            "provider_queue_length",
+            "Objects that wait for a reconcile",
+            self.queue_length.clone(),
+        );
         registry.register_with_unit(
             "provider_watch_lag",
-            "How old the cache of a watch may be; 0 while the watch runs",
+            "Possible age of a watch's cache; 0 while the watch runs",
             Unit::Seconds,
             self.watch_lag.clone(),
         );
-        registry.register(
-            "provider_leader",
-            "Whether this replica is the one that acts",
-            self.leader.clone(),
-        );
+        registry.register("provider_leader", "Whether this replica is the leader", self.leader.clone());
     }
 
     /// Registers the gauge of objects that cannot be understood.

@@ -69,7 +69,7 @@ impl WatchState {
 impl Health {
     /// Creates the health of a watch that has not started.
     pub fn new(name: &'static str) -> Self {
-        let behind = Some((Instant::now(), "its watch has not begun yet".to_owned()));
+        let behind = Some((Instant::now(), "its watch has not started yet".to_owned()));
         Self { name, state: Mutex::new(WatchState { listed: false, behind, runs: None }) }
     }
 
@@ -133,7 +133,7 @@ pub async fn keep_watching<K>(
     let mut backoff = BACKOFF.0;
     loop {
         let Err(error) = run(&api, &config, health, &mut on).await else { continue };
-        tracing::warn!(watch = health.name, error, "the watch failed; it begins again");
+        tracing::warn!(watch = health.name, error, "the watch failed and is restarted");
         if health.failed(error) {
             backoff = BACKOFF.0;
         }
@@ -225,7 +225,7 @@ where
             event = events.next() => event,
             error = &mut probe => return Err(error),
             () = sleep(if listed { QUIET } else { PAGE }) => {
-                return if listed { Ok(()) } else { Err("its list does not come".to_owned()) };
+                return if listed { Ok(()) } else { Err("its list does not arrive".to_owned()) };
             }
         };
         match event {

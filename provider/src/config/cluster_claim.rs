@@ -42,7 +42,7 @@ impl TryFrom<Value> for Switch {
             Value::Bool(true) => Ok(Self::On),
             Value::String(word) if word == "off" => Ok(Self::Off),
             Value::String(word) if word == "on" => Ok(Self::On),
-            _ => Err(format!("{value} is no mode: use on or off")),
+            _ => Err(format!("{value} is not a mode: use on or off")),
         }
     }
 }

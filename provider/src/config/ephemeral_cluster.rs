@@ -80,7 +80,7 @@ impl TryFrom<Value> for Mode {
             Value::String(word) if word == "off" => Ok(Self::Off),
             Value::String(word) if word == "proxy" => Ok(Self::Proxy),
             Value::String(word) if word == "fulfil" => Ok(Self::Fulfil),
-            _ => Err(format!("{value} is no mode: use fulfil, proxy or off")),
+            _ => Err(format!("{value} is not a mode: use fulfil, proxy or off")),
         }
     }
 }

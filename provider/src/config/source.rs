@@ -154,7 +154,7 @@ fn syntax(error: &serde_saphyr::Error) -> Located {
 /// The reader's message, without the names of our types, and with what to do.
 fn advised(message: &str) -> String {
     if message == "invalid socket address syntax" {
-        return "is no address with a port, such as [::]:8080 or 127.0.0.1:8080".into();
+        return "is not an address with a port, such as [::]:8080 or 127.0.0.1:8080".into();
     }
     if let Some((found, _)) = message.split_once(", expected struct ") {
         return format!("{found}, expected fields, each as name: value");

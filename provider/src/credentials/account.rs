@@ -139,4 +139,5 @@ pub const WISH: &str = ours::CREDENTIALS_WISH;
 
 const UNREADABLE: &str =
     "annotation testplatform.ci.openshift.org/credentials-wish cannot be understood; update the provider";
-const REQUEST_REMOVED: &str = "annotation testplatform.ci.openshift.org/credentials-wish was taken away, and the admin's credentials are not published instead";
+const REQUEST_REMOVED: &str = "annotation testplatform.ci.openshift.org/credentials-wish was removed, and the admin's credentials are \
+    not published in its place";

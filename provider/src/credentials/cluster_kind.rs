@@ -117,7 +117,7 @@ const fn read_secrets(backend: Backend) -> Grant {
         names: &[],
         verbs: &["get"],
         proxy: true,
-        why: "The credentials of clusters, each by the name that its cluster tells.",
+        why: "Credentials of clusters, each read by the name that its cluster reports.",
     }
 }
 

@@ -66,7 +66,7 @@ pub(crate) async fn find_with_api(
     let ask = async { may_be_served(client, kind).await.map_err(Cause::from) };
     if with_timeout(ACTION, patience, ask).await? {
         let message =
-            format!("it is not said whether there is such a {}: {}", kind.kind, plain_message(&unsaid));
+            format!("it is not known whether there is such a {}: {}", kind.kind, plain_message(&unsaid));
         return Err(Cause::new(Reason::NotFound, message).with_action(ACTION));
     }
     Ok(None)

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize, de::IgnoredAny};
 use serde_json::{Value, json};
 use testplatform_apis::yaml::to_yaml;
 
-const NONE: &str = "is no kubeconfig";
+const NONE: &str = "is not a kubeconfig";
 const NO_CONTEXT: &str = "has no current context with a cluster and a user";
 
 /// The usable part of a kubeconfig: its current context, and other contexts that are complete.
@@ -240,7 +240,7 @@ impl KubeconfigCluster {
             return Err("has no URL of an API server");
         }
         if is_set(self.certificate_authority.as_ref()) {
-            return Err("names files on the machine of whoever uses it");
+            return Err("names files on its user's machine");
         }
         Ok(())
     }
@@ -254,11 +254,11 @@ impl KubeconfigUser {
 
     fn usable(&self) -> Result<(), &'static str> {
         if self.exec.is_some() || self.auth_provider.is_some() {
-            return Err("would run a program on the machine of whoever uses it");
+            return Err("would run a program on its user's machine");
         }
         let files = [&self.token_file, &self.client_certificate, &self.client_key];
         if files.into_iter().any(|file| is_set(file.as_ref())) {
-            return Err("names files on the machine of whoever uses it");
+            return Err("names files on its user's machine");
         }
         let basic = is_set(self.username.as_ref()) || is_set(self.password.as_ref());
         let certificate = is_set(self.client_certificate_data.as_ref());

@@ -52,7 +52,7 @@ pub(crate) async fn write(
         return match secrets.create(&create_params(), &published(owned, content)).await {
             // Somebody was quicker: whose it is, the next pass will see.
             Err(error) if already_exists(&error) => {
-                Err(Cause::new(Reason::Conflict, "a Secret of that name has just been made"))
+                Err(Cause::new(Reason::Conflict, "a Secret of that name has just been created"))
             }
             other => other.map(|_| ()).map_err(|error| Cause::about_secret(&error)),
         };

@@ -34,7 +34,7 @@ pub(crate) struct ErrorMessages {
 
 /// Messages about a delivered cluster.
 const DELIVERED: ErrorMessages = ErrorMessages {
-    unauthorized: "the cluster does not take the kubeconfig",
+    unauthorized: "the cluster rejects the kubeconfig",
     unreachable: "the cluster cannot be reached from the hub",
     too_large: "the cluster's answer is longer than 2 MiB, or has more than 100,000 values",
     no_such_kind: "the cluster does not serve objects of this kind",
@@ -213,10 +213,7 @@ pub(crate) fn expect_object(answer: ApiResponse) -> Result<Value, ApplyError> {
         return Err(response_error(&answer));
     }
     let Value::Object(mut object) = answer.body else {
-        return Err(ApplyError::new(
-            ApplyErrorReason::Refused,
-            "the API server answers with something that is no object",
-        ));
+        return Err(ApplyError::new(ApplyErrorReason::Refused, "the API server's answer is not an object"));
     };
     // The largest part of many objects, and nothing that anybody asks for.
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -234,7 +231,7 @@ pub(crate) fn response_error(answer: &ApiResponse) -> ApplyError {
 /// Escapes a path segment, so that its content cannot lead elsewhere.
 fn escape_segment(text: &str) -> Result<String, ApplyError> {
     if matches!(text, "" | "." | "..") || text.len() > 253 {
-        return Err(ApplyError::new(ApplyErrorReason::InvalidManifest, "a name in the manifest is no name"));
+        return Err(ApplyError::new(ApplyErrorReason::InvalidManifest, "a name in the manifest is invalid"));
     }
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -45,7 +45,7 @@ impl RequestKeys {
         let text = text.ok_or_else(|| format!("the ConfigMap has no key {}", self.order))?;
         serde_json::from_str(text).map_err(|error| {
             redact_text(
-                &format!("what the ConfigMap has as {} is no order: {error}", self.order),
+                &format!("the ConfigMap's key {} is not a request: {error}", self.order),
                 MAX_PARSE_ERROR_CHARS,
             )
         })

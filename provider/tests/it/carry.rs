@@ -83,7 +83,7 @@ fn only_the_own_config_map_requests_copies() {
     for wrong in [data("tenant-b", "demo-x", &whole), data("tenant-a", "demo-y", &whole), BTreeMap::new()] {
         assert_eq!(
             parcels(&wrong),
-            Err("the namespace on the hub is another claim's".to_owned()),
+            Err("the namespace on the hub belongs to another claim".to_owned()),
             "{wrong:?}"
         );
     }
@@ -108,7 +108,7 @@ fn only_the_own_config_map_requests_copies() {
             p.as_array_mut().unwrap().push(more);
         },
     ] {
-        assert_eq!(other(change), "what is to be carried is not what spec.byoc brings along");
+        assert_eq!(other(change), "the request does not match spec.byoc");
     }
     // Nobody may request a Secret that the composite does not name.
     let mut less = composite();
@@ -144,7 +144,7 @@ fn quoted_secrets_are_not_repeated() {
 #[test]
 fn refused_copy_is_explained() {
     let found = BTreeMap::from([
-        ("credentialsSecretRef".to_owned(), SecretState::Unfit("cannot be carried: key x is y".to_owned())),
+        ("credentialsSecretRef".to_owned(), SecretState::Unfit("cannot be copied: key x is y".to_owned())),
         ("pullSecretRef".to_owned(), SecretState::Whole("u/1".to_owned())),
     ]);
     let step = plan(&asked(), &found, &BTreeMap::new(), None);
@@ -152,7 +152,7 @@ fn refused_copy_is_explained() {
     assert!(!step.report.carried);
     assert_eq!(step.sync_state(), SecretSyncState::Incomplete);
     assert_eq!(step.report.secrets["credentialsSecretRef"], SecretSyncResult::KeyMissing);
-    assert_eq!(step.report.words["credentialsSecretRef"], "cannot be carried: key x is y");
+    assert_eq!(step.report.words["credentialsSecretRef"], "cannot be copied: key x is y");
     assert_eq!(SecretSyncReport::from_annotation(&step.report.to_annotation().unwrap()), Some(step.report));
 }
 

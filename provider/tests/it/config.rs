@@ -128,7 +128,7 @@ fn schema_accepts_valid_configurations_and_no_unknown_field() {
 )]
 #[case::mode(
     "ephemeralCluster:\n  mode: on\n",
-    "provider.yaml:2:9: ephemeralCluster.mode: true is no mode: use fulfil, proxy or off"
+    "provider.yaml:2:9: ephemeralCluster.mode: true is not a mode: use fulfil, proxy or off"
 )]
 #[case::duration(
     "ephemeralCluster:\n  maxLifetime: 2 hours\n",
@@ -196,7 +196,7 @@ fn schema_accepts_valid_configurations_and_no_unknown_field() {
 )]
 #[case::claims_mode(
     "clusterClaim: { mode: fulfil }\n",
-    "provider.yaml:1:23: clusterClaim.mode: \"fulfil\" is no mode: use on or off"
+    "provider.yaml:1:23: clusterClaim.mode: \"fulfil\" is not a mode: use on or off"
 )]
 #[case::claims_namespace(
     "clusterClaim: { credentialsNamespace: A }\n",
@@ -440,7 +440,7 @@ fn schema_accepts_valid_configurations_and_no_unknown_field() {
 )]
 #[case::address(
     "http: { address: '8080' }\n",
-    "provider.yaml:1:18: http.address: is no address with a port, such as [::]:8080 or 127.0.0.1:8080"
+    "provider.yaml:1:18: http.address: is not an address with a port, such as [::]:8080 or 127.0.0.1:8080"
 )]
 fn each_mistake_has_its_line(#[case] text: &str, #[case] expected: &str) {
     assert_eq!(problems(text).join("\n"), expected);

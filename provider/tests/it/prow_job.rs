@@ -63,9 +63,9 @@ fn the_manifest_fits_prows_schema(#[case] object: Value, #[case] mut config: Con
 #[case::pipeline_run(yaml(IPI), "ephemeralcluster-ci-acme-on-pull-request-x7k2p-", None)]
 #[case::task_run(yaml(HIVE), "ephemeralcluster-ci-provision-", None)]
 #[case::neither(with(HIVE, TASK_RUN, json!(null)), "ephemeralcluster-ci-tp-hive-cluster-8x2kd-", None)]
-#[case::illegal(with(HIVE, TASK_RUN, json!("<no value>")), "ephemeralcluster-ci-tp-hive-cluster-8x2kd-", Some("annotation ephemeralcluster.ci.openshift.io/task-run-name is left out of the job's name: it is no RFC 1123 subdomain of at most 63 characters"))]
-#[case::illegal_but_other(with(HIVE, PIPELINE_RUN, json!("x".repeat(64))), "ephemeralcluster-ci-provision-", Some("annotation ephemeralcluster.ci.openshift.io/pipeline-run-name is left out of the job's name: it is no RFC 1123 subdomain of at most 63 characters"))]
-#[case::no_duration(with(IPI, "/metadata/annotations/testplatform.ci.openshift.org~1max-lifetime", json!("long")), "ephemeralcluster-ci-acme-on-pull-request-x7k2p-", Some("annotation testplatform.ci.openshift.org/max-lifetime is no duration such as 4h, and the hub's default counts instead"))]
+#[case::illegal(with(HIVE, TASK_RUN, json!("<no value>")), "ephemeralcluster-ci-tp-hive-cluster-8x2kd-", Some("annotation ephemeralcluster.ci.openshift.io/task-run-name is left out of the job's name: it is not an RFC 1123 subdomain of at most 63 characters"))]
+#[case::illegal_but_other(with(HIVE, PIPELINE_RUN, json!("x".repeat(64))), "ephemeralcluster-ci-provision-", Some("annotation ephemeralcluster.ci.openshift.io/pipeline-run-name is left out of the job's name: it is not an RFC 1123 subdomain of at most 63 characters"))]
+#[case::no_duration(with(IPI, "/metadata/annotations/testplatform.ci.openshift.org~1max-lifetime", json!("long")), "ephemeralcluster-ci-acme-on-pull-request-x7k2p-", Some("annotation testplatform.ci.openshift.org/max-lifetime is not a duration such as 4h, and the hub's default counts instead"))]
 fn the_job_is_named_after_the_run(#[case] object: Value, #[case] begin: &str, #[case] remark: Option<&str>) {
     let manifest = job(&object, &Config::default());
     let name = manifest["spec"]["job"].as_str().unwrap();

@@ -161,7 +161,7 @@ fn judge_alive(judgement: &mut Judgement, world: &World, life: &Expected, compos
         }
     };
     judgement.require(lives, Invariant::LiveClusters, || {
-        format!("nobody asked for the end of {who}, and it does not live")
+        format!("teardown was not requested of {who}, and it does not live")
     });
 }
 

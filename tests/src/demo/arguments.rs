@@ -35,7 +35,7 @@ Examples:
   cargo demo --keep                                 look around with kubectl
 
 Exit code: 0 every check held; 1 one did not; 2 it could not be tried; 130 interrupted.
-When standard output is no terminal, it prints one line per event. NO_COLOR is respected.";
+When standard output is not a terminal, it prints one line per event. NO_COLOR is respected.";
 
 /// How long the hub takes for one step.
 const PACE: Duration = Duration::from_secs(3);

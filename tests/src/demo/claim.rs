@@ -35,7 +35,7 @@ impl Claim {
         let [document] = documents.as_slice() else {
             bail!("{file}: there are {} objects in it, and one claim is wanted", documents.len());
         };
-        Self::of(document, &file).with_context(|| format!("{file} is no claim to show"))
+        Self::of(document, &file).with_context(|| format!("{file} is not a claim to show"))
     }
 
     fn of(document: &Value, file: &str) -> anyhow::Result<Self> {

@@ -57,7 +57,7 @@ impl Hosted {
         self.hub.until_is(&self.at(), within, "there", |_| true).await
     }
 
-    /// Waits until its API answers.
+    /// Waits until its API server answers.
     pub async fn until_available(&self, within: Duration) -> anyhow::Result<Value> {
         let available = |cluster: &Value| has(cluster, "Available", "True", "");
         self.hub.until_is(&self.at(), within, "available", available).await

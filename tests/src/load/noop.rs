@@ -57,7 +57,8 @@ impl FunctionRunnerService for Answering {
 /// Serves until it is killed.
 pub(super) async fn serve(arguments: &Noop) -> anyhow::Result<()> {
     let answer = fs::read(&arguments.answer).context("cannot read the answer")?;
-    let answer = RunFunctionResponse::decode(&answer[..]).context("the answer is no RunFunctionResponse")?;
+    let answer =
+        RunFunctionResponse::decode(&answer[..]).context("the answer is not a RunFunctionResponse")?;
     let acceptor = TlsAcceptor::from(Arc::new(tls(arguments)?));
     let listener = TcpListener::bind(arguments.address).await?;
     let (out, connections) = mpsc::channel::<io::Result<TlsStream<TcpStream>>>(1);

@@ -38,7 +38,7 @@ pub(super) fn named(name: &str, bare: bool, now: Timestamp) -> anyhow::Result<As
     let directory = settings::repository().join("examples").join(name);
     if !directory.is_dir() {
         let bytes = fs::read(name).with_context(|| format!("{name} is neither an example nor a file"))?;
-        RunFunctionRequest::decode(&bytes[..]).with_context(|| format!("{name} is no request"))?;
+        RunFunctionRequest::decode(&bytes[..]).with_context(|| format!("{name} is not a request"))?;
         return Ok(Asked { name: name.to_owned(), bytes: bytes.into() });
     }
     let bytes = example(&directory, bare, now).with_context(|| directory.display().to_string())?;
@@ -153,7 +153,7 @@ fn conditions(items: &[Value]) -> Value {
 /// Checks that the function does not refuse the request: nothing else is worth measuring.
 pub(super) fn sane(answer: &[u8]) -> anyhow::Result<()> {
     use testplatform_composites::sdk::proto::{RunFunctionResponse, Severity};
-    let answer = RunFunctionResponse::decode(answer).context("the answer is no RunFunctionResponse")?;
+    let answer = RunFunctionResponse::decode(answer).context("the answer is not a RunFunctionResponse")?;
     let fatal = answer.results.iter().find(|result| result.severity() == Severity::Fatal);
     ensure!(fatal.is_none(), "the function refuses: {}", fatal.map_or("", |result| &result.message));
     Ok(())

@@ -134,7 +134,7 @@ fn text(reports: &[Report], arguments: &Arguments) -> anyhow::Result<String> {
     writeln!(
         text,
         "While nothing is asked for, and beyond what is used when there is none: while all wait for their clusters, and while all \
-         are ready. It is no part of the lives above, which last the longer the more claims there are.\n"
+         are ready. It is not a part of the lives above, which last the longer the more claims there are.\n"
     )?;
     programs(&mut text, reports, |report, name| {
         let minute = |rest| cost::standing(report, rest, name) * 60_000.0;

@@ -270,7 +270,7 @@ const SCENARIOS: &[Scenario] = &[
     quick("the plugin runs kubectl against a real API server", scenario!(ctl::ctl_whole_life)),
     scenario!(ctl::ctl_trouble),
     quick(
-        "core applies nothing that was never asked for",
+        "core applies nothing that was never requested",
         scenario!(teardown::teardown_before_anything_exists),
     ),
     scenario!(teardown::teardown_before_the_hub_is_asked),

@@ -49,7 +49,7 @@ pub struct ManifestDocument {
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct When {
-    /// The parameter, one of `parameters`. It cannot change once a cluster was asked for, and needs no target.
+    /// The parameter, one of `parameters`. It cannot change after a cluster was requested, and needs no target.
     pub parameter: String,
     /// The value that it has.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -23,7 +23,7 @@ use crate::{collect, duration::GoDuration};
 pub(super) fn check_entry(name: &str, document: Document, flaws: &mut Vec<EntryFlaw>) -> Option<Entry> {
     let mut flaws = Flaws(flaws);
     if ObjectName::try_from(name).is_err() {
-        let sentence = "is no name of a template: an RFC 1123 subdomain of at most 253 characters";
+        let sentence = "is not a name of a template: an RFC 1123 subdomain of at most 253 characters";
         flaws.0.push(EntryFlaw { path: "metadata.name".into(), sentence: sentence.into() });
     }
     if document.allowed_tenants.is_none() {

@@ -38,7 +38,7 @@ pub(super) fn find_flaws(
         group::beyond_the_schema(group, &mut wrong);
         group_parameters(group, &document.node_parameters, &mut flaw);
         if !names.insert(&group.name) {
-            flaw(".name", "is there already".into());
+            flaw(".name", "is already used".into());
         }
         if class.is_none() {
             flaw(".class", "is none of allowedNodeClasses".into());
@@ -47,7 +47,7 @@ pub(super) fn find_flaws(
             flaw("", COUNT_OR_AUTOSCALE.into());
         }
         for member in group::unknown_to(group, backend) {
-            flaw(&format!(".{member}"), format!("is nothing that {backend} has"));
+            flaw(&format!(".{member}"), format!("is not supported by {backend}"));
         }
     }
     let most = |g: &NodeGroup| g.count.or(g.autoscale.map(|a| a.max)).and_then(|n| u32::try_from(n).ok());

@@ -17,7 +17,10 @@ pub(super) struct Needs {
 pub(super) fn check_releases(document: &Document, needs: Needs, flaws: &mut Flaws<'_>) -> Vec<Release> {
     let single = document.version.is_some() || document.image.is_some() || document.image_version.is_some();
     if single && !document.releases.is_empty() {
-        flaws.add_flaw("version", "stands beside releases: put it into the list, or leave the list out");
+        flaws.add_flaw(
+            "version",
+            "cannot be combined with releases: put it into the list, or remove the list",
+        );
     }
     let own = single.then(|| ReleaseDocument {
         version: document.version.clone(),
@@ -30,12 +33,12 @@ pub(super) fn check_releases(document: &Document, needs: Needs, flaws: &mut Flaw
     for (path, release) in own.iter().map(|r| (String::new(), r)).chain(listed) {
         let Some(release) = self::check_release(&path, release, needs, flaws) else { continue };
         if found.iter().any(|other| other.version == release.version) {
-            flaws.add_flaw(&format!("{path}version"), "is there already");
+            flaws.add_flaw(&format!("{path}version"), "is already used");
         }
         found.push(release);
     }
     if found.is_empty() && needs.release {
-        flaws.add_flaw("releases", "is empty: there is nothing that a cluster could run");
+        flaws.add_flaw("releases", "is empty: a cluster needs a release");
     }
     if !found.is_empty() && !found.iter().any(|r| r.enabled) {
         flaws.add_flaw(
@@ -44,7 +47,7 @@ pub(super) fn check_releases(document: &Document, needs: Needs, flaws: &mut Flaw
         );
     }
     if !found.is_empty() && !needs.takes_versions {
-        flaws.add_flaw("backendRef.versionParameter", "is missing: releases have nowhere to go");
+        flaws.add_flaw("backendRef.versionParameter", "is missing: releases need it");
     }
     found
 }
@@ -58,7 +61,7 @@ fn check_release(
 ) -> Option<Release> {
     let Some(text) = &document.version else {
         let sentence = match &document.image {
-            Some(_) => "is missing: an image without a version tells nobody what runs",
+            Some(_) => "is missing: an image without a version does not identify a release",
             None => "is missing",
         };
         flaws.add_flaw(&format!("{path}version"), sentence);
@@ -92,7 +95,7 @@ fn check_release(
         flaws.add_flaw(&format!("{path}image"), sentence);
     }
     if image.is_some_and(|image| image.len() > 512 || !image.chars().all(|c| c.is_ascii_graphic())) {
-        flaws.add_flaw(&format!("{path}image"), "is no image: up to 512 characters without blanks");
+        flaws.add_flaw(&format!("{path}image"), "is not an image: up to 512 characters without blanks");
     }
     Some(Release {
         version,

@@ -166,8 +166,8 @@ impl CloudCredential {
         let cloud = crate::cloud::is_cloud(&self.cloud);
         let short = self.lifetime.is_some_and(|lifetime| lifetime < crate::cloud::SHORTEST);
         let all = [
-            ("cloud", !cloud, "is no value of a label"),
-            ("variable", parse_word(&self.variable).is_err(), "is no name of a variable"),
+            ("cloud", !cloud, "is not a value of a label"),
+            ("variable", parse_word(&self.variable).is_err(), "is not a name of a variable"),
             ("roles", self.roles.iter().any(String::is_empty), "has an empty name"),
             ("lifetime", short, "is shorter than 10m"),
         ];

@@ -119,7 +119,11 @@ pub(crate) fn parse_path(words: &str) -> Result<Vec<String>, String> {
         !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
     };
     let parts: Vec<String> = words.split('.').map(str::to_owned).collect();
-    if parts.iter().all(|part| plain(part)) { Ok(parts) } else { Err("is no path of words and dots".into()) }
+    if parts.iter().all(|part| plain(part)) {
+        Ok(parts)
+    } else {
+        Err("is not a path of words and dots".into())
+    }
 }
 
 /// A name of at most 253 characters without blanks.
@@ -128,6 +132,6 @@ pub(crate) fn parse_word(text: &str) -> Result<String, String> {
     if !text.is_empty() && text.len() <= 253 && text.chars().all(plain) {
         Ok(text.to_owned())
     } else {
-        Err("is no name of 1 to 253 characters without blanks".into())
+        Err("is not a name of 1 to 253 characters without blanks".into())
     }
 }

@@ -128,7 +128,7 @@ impl BackendDefinition for Osac {
         let first = id.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
         let wrong = !first || !id.chars().all(legal);
         wrong
-            .then(|| ("templateID".into(), "is no name of letters, digits, _ and dots".into()))
+            .then(|| ("templateID".into(), "is not a name of letters, digits, _ and dots".into()))
             .into_iter()
             .collect()
     }
@@ -145,7 +145,7 @@ impl BackendDefinition for Osac {
     }
 
     fn node_target(&self, _: &str) -> Result<JobParameter, String> {
-        Err("has nowhere to go: a node group of OSAC's is a class and a number".into())
+        Err("is not supported: a node group of OSAC has only a class and a number".into())
     }
 
     fn may_become(&self, old: &Host, new: &Host) -> bool {

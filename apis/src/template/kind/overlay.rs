@@ -80,7 +80,7 @@ impl Walk<'_> {
                     ));
                 }
                 (_, Value::Object(_)) if below.is_some_and(|below| !below.is_object()) => {
-                    self.found.push((at, "goes through what is no object in backendRef".into()));
+                    self.found.push((at, "goes through what is not an object in backendRef".into()));
                 }
                 (_, Value::Object(members)) => {
                     self.inspect_member(&at, path, members, below.and_then(Value::as_object));

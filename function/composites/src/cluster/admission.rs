@@ -106,7 +106,10 @@ pub fn validate(
         if !unknown.is_empty() {
             issues.push(AdmissionIssue::new(
                 Request::UnknownFieldForwarded,
-                format!("handed to the hub as they are, unknown to this version: {}", claim_paths(&unknown)),
+                format!(
+                    "passed to the hub unchanged, because this version does not know them: {}",
+                    claim_paths(&unknown)
+                ),
             ));
         }
     }
@@ -120,7 +123,7 @@ pub fn validate(
     if matches!(cleanup::debug_retention(spec), Some(Err(_))) {
         issues.push(AdmissionIssue::new(
             Request::ChangeIgnored,
-            "spec.cleanup.keepForDebug is no duration such as 30m, and spec.cleanup was ignored",
+            "spec.cleanup.keepForDebug is not a duration such as 30m; spec.cleanup is ignored",
         ));
     }
     // An explicit `false` prevents the cleanup.
@@ -157,7 +160,7 @@ fn read_teardown(spec: &Value, issues: &mut Vec<AdmissionIssue>) -> Option<bool>
         _ => {
             issues.push(AdmissionIssue::new(
                 Request::ChangeIgnored,
-                "spec.tearDownCluster is neither true nor false and was ignored",
+                "spec.tearDownCluster is neither true nor false and is ignored",
             ));
             None
         }
@@ -201,7 +204,7 @@ fn read_request(spec: &Value, schema: &Value, problems: &mut Vec<FieldProblem>) 
         return problem("spec", format!("sets both {set} and template; set one of them"));
     }
     for companion in COMPANIONS.iter().filter(|c| !spec[**c].is_null()) {
-        problem(&format!("spec.{companion}"), format!("belongs to template, and not to {set}"));
+        problem(&format!("spec.{companion}"), format!("belongs to template, not to {set}"));
     }
     match (built, pooled) {
         (Value::Null, Value::Null) => {
@@ -249,7 +252,7 @@ fn restore_request(
     if let Some(FieldProblem { field, sentence }) = problems.first() {
         issues.push(AdmissionIssue::new(
             Request::ChangeIgnored,
-            format!("{field}: {sentence}; a cluster was made for this claim all the same, and is looked for"),
+            format!("{field}: {sentence}; a cluster may exist for this claim nevertheless, and is being searched for"),
         ));
     }
     let otherwise = !spec["clusterClaim"].is_null() && !spec["ciOperator"].is_object();
@@ -270,7 +273,7 @@ fn keep_request(manifest: &Value, spec: &Value, issues: &mut Vec<AdmissionIssue>
     if !spec["ciOperator"].as_object().is_some_and(same) {
         issues.push(AdmissionIssue::new(
             Request::ChangeIgnored,
-            "spec.ciOperator cannot change once a cluster was asked for; the cluster stays as it was asked for",
+            "spec.ciOperator cannot change after a cluster was requested; the cluster stays as requested",
         ));
     }
     Block::CiOperator(frozen)

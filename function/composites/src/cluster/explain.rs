@@ -51,7 +51,7 @@ pub fn explain_response(evaluation: &ClusterEvaluation, response: &RunFunctionRe
         }
         Err(problems) => {
             lines.extend(problems.iter().map(|p| format!("problem: {}: {}", p.field, p.sentence)));
-            lines.push("writer: not created, because the claim is invalid".into());
+            lines.push("primary Object: not created, because the claim is invalid".into());
         }
     }
     lines.extend(next::next_change_lines(evaluation));
@@ -106,40 +106,40 @@ fn primary_line(evaluation: &ClusterEvaluation, request: &PlannedRequest) -> Str
     let what = match &request.intent.action {
         PrimaryAction::Omit => {
             let why = if lifecycle.teardown {
-                "its end was asked for before anything was made"
+                "teardown was requested before anything was created"
             } else if observed.was_made_before() {
-                "a cluster was made for this composite before, and none is made twice"
+                "a cluster was created for this composite before, and none is created twice"
             } else if request.blocked_by.is_some() {
                 "the request is held"
             } else {
-                "the claim has come to its end"
+                "the claim has ended"
             };
             format!("not created, because {why}")
         }
-        PrimaryAction::Remove => "taken away, which ends the cluster; it goes once the cluster is gone".into(),
+        PrimaryAction::Remove => "deleted, which ends the cluster; the Object disappears after the cluster".into(),
         PrimaryAction::Probe { .. } if observed.primary.as_ref().is_some_and(PrimaryObject::is_deleting) => {
-            "on its way out, and desired again so that it is seen until the cluster is gone".into()
+            "being deleted, and desired again to observe the cluster until it is gone".into()
         }
         PrimaryAction::Probe { .. } if observed.is_teardown_recorded() => {
-            "taken away, and made anew to see whether the remote object is gone; it cannot make one".into()
+            "deleted, and created again to check whether the remote object is gone; its policies cannot create one".into()
         }
         PrimaryAction::Relocate => {
-            "left out once, because its hub cannot be reached and nothing was made there: another is chosen"
+            "omitted once, because its hub cannot be reached and nothing was created there; another hub is chosen"
                 .into()
         }
-        PrimaryAction::Create => "created, because nothing was asked of the hub before".into(),
-        PrimaryAction::Probe { .. } => "gone, and made anew to look for the remote object; it cannot make one".into(),
-        PrimaryAction::Recreate { .. } => "kept, and asks for the remote object a second and last time".into(),
+        PrimaryAction::Create => "created, because no request was sent to the hub before".into(),
+        PrimaryAction::Probe { .. } => "missing, and created again to look for the remote object; its policies cannot create one".into(),
+        PrimaryAction::Recreate { .. } => "kept, and requests the remote object a second and last time".into(),
         PrimaryAction::Update(ManagementPolicies::ObserveDelete) if request.intent.teardown_deferred && !observed.awaits_pre_delete() => {
-            "kept with what the hub has in place of what it may refuse, which could not be deleted; then it is taken away"
+            "kept with the hub's current specification, because one that the hub refuses could not be deleted; then it is deleted"
                 .into()
         }
         PrimaryAction::Update(_) if request.intent.teardown_deferred => {
-            "kept as it is until what comes before the end is done inside the cluster; then it is taken away"
+            "kept as it is until the teardown bundles have finished inside the cluster; then it is deleted"
                 .into()
         }
         PrimaryAction::Update(_) if lifecycle.pending_failure.is_some() => {
-            "kept as it is until it is noted why the claim Failed; then it is taken away".into()
+            "kept as it is until the reason of the failure is recorded; then it is deleted".into()
         }
         PrimaryAction::Update(policies) => format!("kept with {}", policies_text(evaluation, *policies)),
     };
@@ -150,11 +150,11 @@ fn primary_line(evaluation: &ClusterEvaluation, request: &PlannedRequest) -> Str
             | PrimaryAction::Recreate { .. }
             | PrimaryAction::Update(ManagementPolicies::Full),
             true,
-        ) => ", and tells the hub to tear down",
+        ) => ", and requests teardown from the hub",
         _ => "",
     };
     let name = evaluation.plan.primary_resource.unwrap_or(EPHEMERAL_CLUSTER);
-    format!("writer {name}: {what}{teardown}")
+    format!("primary Object {name}: {what}{teardown}")
 }
 
 fn policies_text(evaluation: &ClusterEvaluation, policies: ManagementPolicies) -> &'static str {
@@ -162,23 +162,23 @@ fn policies_text(evaluation: &ClusterEvaluation, policies: ManagementPolicies) -
     match policies {
         ManagementPolicies::Full => match lifecycle.phase {
             Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed => {
-                "full policies, because the cluster is still to be ended"
+                "full policies, because the cluster still has to be torn down"
             }
             Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded => {
                 "full policies, because the cluster is wanted"
             }
         },
         ManagementPolicies::ObserveCreateDelete => {
-            "policies Observe, Create and Delete, until it is seen whose the remote object is"
+            "policies Observe, Create and Delete, until the owner of the remote object is known"
         }
         ManagementPolicies::ObserveDelete => {
-            "policies Observe and Delete, because nothing may make the remote object anew"
+            "policies Observe and Delete, because the remote object must not be created again"
         }
         ManagementPolicies::Observe if evaluation.plan.transfer.is_some() => {
-            "policy Observe alone, because the cluster goes to a TestCluster, which ends it"
+            "policy Observe alone, because a TestCluster takes the cluster over and ends it"
         }
         ManagementPolicies::Observe => {
-            "policy Observe alone, because another object has the name, and Delete goes by name"
+            "policy Observe alone, because another object has the name, and Delete uses the name"
         }
     }
 }
@@ -189,14 +189,16 @@ fn pin_line(evaluation: &ClusterEvaluation, request: &PlannedRequest) -> Option<
             evaluation.observed.primary.as_ref().and_then(PrimaryObject::remote_uid)?
         }
         PrimaryAction::Recreate { vanished } => {
-            return Some(format!("pin: left out once, {vanished} vanished"));
+            return Some(format!("pin: omitted once, because {vanished} disappeared"));
         }
         PrimaryAction::Probe { uid } => uid.clone()?,
         PrimaryAction::Omit | PrimaryAction::Create | PrimaryAction::Remove | PrimaryAction::Relocate => {
             return None;
         }
     };
-    Some(format!("pin: the manifest carries uid {uid}, so that no other object is made or taken for it"))
+    Some(format!(
+        "pin: the manifest carries uid {uid}, so that no other object can be created or used in its place"
+    ))
 }
 
 fn credentials_line(
@@ -213,16 +215,16 @@ fn credentials_line(
             "not there, because no hub is chosen yet".into()
         }
         (None, _) if request.intent.wants_credentials => "not there, because no pool is chosen yet".into(),
-        (None, _) => "left out, because there is nothing left that they open".into(),
-        (Some(object), _) if is_paused(&object) => "paused, because the hub has not named a Secret".into(),
+        (None, _) => "omitted, because the cluster that they open is gone".into(),
+        (Some(object), _) if is_paused(&object) => "paused, because the hub has not reported a Secret".into(),
         (Some(_), Some(secret)) => match evaluation.plan.health.secret {
             None if evaluation.plan.health.publishes_admin => {
-                format!("reads no key of Secret {secret}, which is the admin's by now")
+                format!("reads no key of Secret {secret}, which now belongs to the admin")
             }
-            Some(_) => format!("reads Secret {secret}, which the hub names"),
-            None => format!("reads Secret {secret}, which the hub named last"),
+            Some(_) => format!("reads Secret {secret}, which the hub reports"),
+            None => format!("reads Secret {secret}, which the hub reported last"),
         },
-        (Some(_), None) => "not paused although no Secret is named, because it has its finalizer".into(),
+        (Some(_), None) => "not paused although no Secret is reported, because it has its finalizer".into(),
     };
     format!("{CREDENTIALS}: {what}")
 }
@@ -244,25 +246,27 @@ fn composite_line(evaluation: &ClusterEvaluation, response: &RunFunctionResponse
     let why = match (lifecycle.phase, ready) {
         (Phase::Pending, _) => match &evaluation.plan.request {
             Ok(request) if request.blocked_by.is_some() && evaluation.observed.primary.is_none() => {
-                "waits for what holds the request".into()
+                "waits until the request is no longer held".into()
             }
             _ => "waits for the hub".into(),
         },
         (Phase::Provisioning, _) => match (&evaluation.plan.health.stage, &lifecycle.secret) {
             (Stage::Ready, Some(secret)) => format!("waits for the kubeconfig of Secret {secret}"),
-            (Stage::Ready, None) => "waits for the hub to name the Secret with the kubeconfig".into(),
+            (Stage::Ready, None) => "waits for the hub to report the Secret with the kubeconfig".into(),
             _ => "waits for the hub to be ready".into(),
         },
-        (Phase::Failed, false) if lifecycle.ever_ready => "waits for what is left to be torn down".into(),
+        (Phase::Failed, false) if lifecycle.ever_ready => {
+            "waits until the remaining resources are torn down".into()
+        }
         (_, false) => "it never was".into(),
         (Phase::Ready | Phase::Degraded | Phase::Deprovisioning, true)
             if evaluation.plan.lifecycle.is_withdrawn =>
         {
-            "it was, and the emptied credentials have to reach the claim".into()
+            "it was, and the emptied credentials must reach the claim first".into()
         }
         (Phase::Ready | Phase::Degraded | Phase::Deprovisioning, true) => "it has its kubeconfig".into(),
         (Phase::Deprovisioned | Phase::Failed, true) => {
-            "it was, and the emptied credentials have to reach the claim".into()
+            "it was, and the emptied credentials must reach the claim first".into()
         }
     };
     Some(format!("composite: {}, {why}", if ready { "ready" } else { "not ready" }))
@@ -284,10 +288,10 @@ fn connection_line(evaluation: &ClusterEvaluation) -> String {
             "emptied, because the hub withdrew the kubeconfig".into()
         }
         Some(details) if !details.has_kubeconfig() && !evaluation.plan.lifecycle.is_complete() => {
-            "missed, and written anew".into()
+            "missing, and written again".into()
         }
         Some(details) if !details.has_kubeconfig() && evaluation.plan.lifecycle.ever_ready => {
-            format!("{gone}, which takes the credentials back")
+            format!("{gone}, which withdraws the credentials")
         }
         Some(details) if !details.has_kubeconfig() => format!("{gone}, there will be no credentials"),
         Some(details) if !details.has_password() => "kubeconfig, and an empty password".into(),
@@ -302,23 +306,23 @@ fn deadline_lines(evaluation: &ClusterEvaluation, request: &Validated) -> Vec<St
     lines.push(format!("environment: {}", environment_text(evaluation)));
     lines.extend(pool::pool_lines(evaluation, request));
     if let Some(at) = lifecycle.estimated_ready_at.filter(|_| !lifecycle.ever_ready) {
-        lines.push(format!("estimate: nine in ten of its kind are ready by {at}"));
+        lines.push(format!("estimate: 90 % of similar clusters are ready by {at}"));
     }
     let lifetime = match (request.lifetime.effective, lifecycle.expires_at) {
-        _ if evaluation.observed.transfer.is_released() => "that of whoever has the cluster now".into(),
+        _ if evaluation.observed.transfer.is_released() => "that of the cluster's new owner".into(),
         (None, _) => "none, it lives until it is torn down".into(),
         (Some(life), None) => format!("{life}, counted from when it is ready"),
         (Some(life), Some(end)) => format!("{life}, ends at {end}"),
     };
     lines.push(format!("lifetime: {lifetime}"));
-    lines.extend(lifecycle.cleanup_at.map(|at| format!("cleanup: nobody needs it, to be torn down at {at}")));
+    lines.extend(lifecycle.cleanup_at.map(|at| format!("cleanup: no longer needed, torn down at {at}")));
     lines
 }
 
 fn environment_text(evaluation: &ClusterEvaluation) -> String {
     let name = &evaluation.settings.environment_config;
     let still = match evaluation.observed.primary {
-        Some(_) => "; what was asked for is repeated as it is observed",
+        Some(_) => "; the observed request is repeated",
         None => "",
     };
     match &evaluation.observed.environment {
@@ -328,7 +332,7 @@ fn environment_text(evaluation: &ClusterEvaluation) -> String {
         Environment::Invalid(why) => format!("{why}{still}"),
         Environment::Missing => format!("EnvironmentConfig {name} does not exist{still}"),
         Environment::NotFetched => {
-            format!("EnvironmentConfig {name} was asked for, this answer is not the last")
+            format!("EnvironmentConfig {name} was requested; this answer is not final")
         }
     }
 }

@@ -58,7 +58,10 @@ const OUTAGES: &[(Outage, &[&str])] = &[
     ),
     (Outage::Unreachable("the connection is refused"), &["connection refused"]),
     (Outage::Unreachable("its host name is unknown"), &["no such host"]),
-    (Outage::Unreachable("its ProviderConfig or the Secret behind it cannot be used"), &["connect failed: "]),
+    (
+        Outage::Unreachable("its ProviderConfig or the Secret that it refers to cannot be used"),
+        &["connect failed: "],
+    ),
     (
         Outage::Unreachable("it does not answer"),
         &[

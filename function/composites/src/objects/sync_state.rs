@@ -119,7 +119,7 @@ fn classify_failure(synced: &ObservedCondition, pinned: bool) -> SyncState {
         return SyncState::UnknownField(path);
     }
     if text.starts_with("observe failed: cannot get object") && has(&["is forbidden"]) {
-        return SyncState::Unavailable(Outage::Unreachable("it does not let us in"));
+        return SyncState::Unavailable(Outage::Unreachable("it does not accept the credentials"));
     }
     if has(&[" is invalid: ", "denied the request", " is forbidden: ", "exceeded quota"]) {
         return SyncState::Refused(strip_error_layers(text));
@@ -189,7 +189,7 @@ mod tests {
     #[case(
         "connect failed: cannot get provider config: ProviderConfig \"p\" not found",
         SyncState::Unavailable(Outage::Unreachable(
-            "its ProviderConfig or the Secret behind it cannot be used"
+            "its ProviderConfig or the Secret that it refers to cannot be used"
         ))
     )]
     #[case("create failed: cannot create object: cannot create object: ephemeralclusters.ci.openshift.io \"x\" is forbidden: no", SyncState::Refused("ephemeralclusters.ci.openshift.io \"x\" is forbidden: no".into()))]

@@ -64,7 +64,7 @@ fn accepted_condition(evaluation: &PoolEvaluation) -> Condition {
         Ok(wanted) => wanted,
         Err(problems) => {
             let suffix = if evaluation.observed.pool.is_some() {
-                "; what is on the hub stays as it was last asked for"
+                "; what is on the hub stays as it was last requested"
             } else {
                 ""
             };
@@ -110,7 +110,7 @@ fn consistent_condition(evaluation: &PoolEvaluation) -> Condition {
         return match evaluation.phase {
             PoolPhase::Drained => make(True, Remote::InSync, "nothing is left on the hub"),
             PoolPhase::Pending | PoolPhase::Ready | PoolPhase::Degraded | PoolPhase::Draining => {
-                make(Unknown, Remote::NotObserved, "nothing was asked of the hub yet")
+                make(Unknown, Remote::NotObserved, "no request has been sent to the hub yet")
             }
         };
     };
@@ -122,11 +122,11 @@ fn consistent_condition(evaluation: &PoolEvaluation) -> Condition {
         );
     }
     match &pool.sync {
-        SyncState::InSync => make(True, Remote::InSync, "the hub has what was asked for"),
-        SyncState::Unknown => make(Unknown, Remote::NotObserved, "asked for; the hub has not answered yet"),
+        SyncState::InSync => make(True, Remote::InSync, "the hub's object matches the request"),
+        SyncState::Unknown => make(Unknown, Remote::NotObserved, "requested; waiting for the hub to answer"),
         // A pool is not pinned, so these are never said; should they be, they say what they mean.
-        SyncState::Deleted => make(False, Remote::RemoteDeleted, "the pool is gone and is made anew"),
-        SyncState::Replaced => make(False, Remote::RemoteReplaced, "another pool has its place"),
+        SyncState::Deleted => make(False, Remote::RemoteDeleted, "the pool is gone and is created again"),
+        SyncState::Replaced => make(False, Remote::RemoteReplaced, "another pool has its name"),
         SyncState::UnknownField(path) => {
             make(False, Remote::UnknownField, &format!("the hub does not know the field {path}"))
         }
@@ -177,9 +177,9 @@ fn healthy_condition(evaluation: &PoolEvaluation) -> Condition {
     match find_failure(&evaluation.observed) {
         Some((reason, message)) => make(False, reason, &message),
         None if evaluation.observed.remote().is_none() => {
-            make(Unknown, PoolHealth::NotObserved, "the pool was not seen on the hub yet")
+            make(Unknown, PoolHealth::NotObserved, "the hub has not reported the pool yet")
         }
-        None => make(True, PoolHealth::Healthy, "nothing is known to be wrong with the pool"),
+        None => make(True, PoolHealth::Healthy, "no problem of the pool is known"),
     }
 }
 
@@ -199,7 +199,9 @@ fn mirror_condition(evaluation: &PoolEvaluation, type_: Type, theirs: &str) -> C
                 .unwrap_or(PoolCurrency::NotReported.as_str());
             build_condition(type_, status, reason, &bounded(&said.message, 1024))
         }
-        None => build_condition(type_, Unknown, PoolCurrency::NotReported.as_str(), "Hive has not said"),
+        None => {
+            build_condition(type_, Unknown, PoolCurrency::NotReported.as_str(), "Hive has not reported it")
+        }
     }
 }
 
@@ -238,7 +240,7 @@ fn drained_condition(evaluation: &PoolEvaluation) -> Condition {
         build_condition(Type::Drained, status, reason.as_str(), message)
     };
     match (evaluation.phase, &evaluation.observed.pool) {
-        (PoolPhase::Drained, None) => make(True, Drained::Gone, "the pool is gone, as asked"),
+        (PoolPhase::Drained, None) => make(True, Drained::Gone, "the pool was deleted as requested"),
         // Until its Object is removed too, it could delete a pool of the same name.
         (PoolPhase::Drained, Some(_)) => make(
             False,

@@ -123,6 +123,6 @@ fn scaled_to_zero_event(evaluation: &PoolEvaluation) -> Option<Event> {
     (ours && zero && lasts()).then(|| Event {
         warning: true,
         reason: "ScaledToZero",
-        message: "the pool keeps no clusters from now on; claims are still served, by installing one, which takes long".into(),
+        message: "the pool keeps no clusters ready from now on; a claim is still served by installing one, which takes longer".into(),
     })
 }

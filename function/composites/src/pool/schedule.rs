@@ -94,7 +94,7 @@ fn window_spans(windows: &[Window]) -> Result<Vec<Span<'_>>, ScheduleError> {
             parse_minutes(text).ok_or_else(|| {
                 let path = format!("spec.schedule.windows[{index}].{field}");
                 invalid_schedule(format!(
-                    "{path}: {:?} is no time of the day such as 07:30",
+                    "{path}: {:?} is not a time of the day such as 07:30",
                     testplatform_apis::text::bounded(text, 16)
                 ))
             })
@@ -169,7 +169,7 @@ fn find_zone(name: &str) -> Result<TimeZone, ScheduleError> {
     ZONES.get_or_init(TimeZoneDatabase::bundled).get(name).map_err(|_| {
         let name = testplatform_apis::text::bounded(name, 64);
         invalid_schedule(format!(
-            "spec.schedule.timeZone: {name:?} is no time zone of the IANA database such as Europe/Prague"
+            "spec.schedule.timeZone: {name:?} is not a time zone of the IANA database such as Europe/Prague"
         ))
     })
 }

@@ -96,10 +96,10 @@ fn status_message(evaluation: &PoolEvaluation) -> String {
         || evaluation.plan.as_ref().ok().and_then(|w| w.blocked_by.as_ref()).map(|h| h.message.clone());
     let text = match evaluation.phase {
         PoolPhase::Draining => messages::draining_message(evaluation),
-        PoolPhase::Drained => "the pool is gone, as asked".into(),
+        PoolPhase::Drained => "the pool was deleted as requested".into(),
         PoolPhase::Pending => problems
             .or_else(blocked)
-            .unwrap_or_else(|| "the pool was asked for; the hub has not answered yet".into()),
+            .unwrap_or_else(|| "the pool was requested; waiting for the hub to answer".into()),
         PoolPhase::Degraded | PoolPhase::Ready => {
             let trouble = find_failure(&evaluation.observed).map(|(_, message)| message);
             problems.or(trouble).unwrap_or_else(|| messages::counts_message(evaluation))

@@ -75,7 +75,7 @@ pub fn validate_pool(
     if spec.scaling_mode == Some(ScalingMode::External) && spec.schedule.is_some() {
         problems.push(build_problem(
             "spec.schedule",
-            "scalingMode External leaves the size to somebody else; remove one of them".into(),
+            "scalingMode External leaves the size to another controller; remove one of them".into(),
         ));
     }
     for (index, admin) in spec.admins.iter().enumerate() {
@@ -122,7 +122,7 @@ pub fn validate_pool(
     let size = usual.map(|usual| ceiling.map_or(usual, |c| usual.capped_by(c, runs)));
     let credentials = current_credentials(&spec, platform, observed);
     if super::size_release::is_handing_over(&spec, observed) {
-        let message = "the size is about to be left to whatever scales the pool on the hub; until then it is kept as it is";
+        let message = "the size is about to be left to the controller that scales the pool on the hub; until then it is kept as it is";
         issues.push(PoolAdmissionIssue { reason: PoolRequested::HandingOver, message: message.into() });
     }
     collect::sort_few(&mut issues, |a, b| a.reason.cmp(&b.reason));
@@ -201,7 +201,7 @@ fn check_running(
     if spec.scaling_mode == Some(ScalingMode::External) {
         problems.push(build_problem(
             "spec.scalingMode",
-            format!("External cannot be had on {kind}, where runningCount has to follow size"),
+            format!("External is not supported on {kind}, where runningCount must follow size"),
         ));
     }
 }
@@ -222,7 +222,7 @@ fn resolve_place(
     if existing != requested {
         let (name, namespace, hub) = &existing;
         let message = format!(
-            "a pool does not move: it stays {namespace}/{name} on the hub of ProviderConfig {hub}; create another pool"
+            "a pool cannot move: it stays {namespace}/{name} on the hub of ProviderConfig {hub}; create another pool"
         );
         issues.push(PoolAdmissionIssue { reason: PoolRequested::ChangeIgnored, message });
     }

@@ -36,7 +36,8 @@ pub(super) fn read_progress(
     let Some(namespace) = namespace else {
         let name = &observed.composite.metadata.name;
         let message = format!(
-            "{name} with dashes for dots is no name of a namespace: it must be of lower-case letters, digits and inner dashes, at most 63"
+            "{name} with dashes for dots is not a name of a namespace: it must be of lower-case letters, digits and inner dashes, at \
+            most 63"
         );
         return is(SpaceReady::SpaceNameInvalid, message);
     };
@@ -46,12 +47,12 @@ pub(super) fn read_progress(
         .is_some_and(|m| m.deletion_timestamp.is_some())
     {
         let message =
-            format!("namespace {namespace} is being deleted on the hub; it is made anew once it is gone");
+            format!("namespace {namespace} is being deleted on the hub; it is created again afterwards");
         return is(SpaceReady::SpaceTerminating, message);
     }
     if observed.is_foreign() {
         let message = format!(
-            "the hub has a namespace {namespace} that was not made for this claim, and it is not taken over"
+            "the hub has a namespace {namespace} that was not created for this claim, so it is not used"
         );
         return is(SpaceReady::SpaceRefused, message);
     }
@@ -60,7 +61,7 @@ pub(super) fn read_progress(
         return is(reason, format!("{name}: {words}"));
     }
     if !observed.namespace_object().is_some_and(SpaceObject::exists) {
-        return is(SpaceReady::SpaceNamespacePending, format!("the hub makes namespace {namespace}"));
+        return is(SpaceReady::SpaceNamespacePending, format!("the hub is creating namespace {namespace}"));
     }
     let unready = |r: &&DesiredResource| r.name != CREDENTIALS && !r.ready;
     let mut waits: Vec<&str> = resources.iter().filter(unready).map(|r| &*r.name).collect();
@@ -68,20 +69,20 @@ pub(super) fn read_progress(
         waits.push(ROLE_BINDING);
     }
     if !waits.is_empty() {
-        let message = format!("namespace {namespace} is there; the hub makes {}", waits.join(", "));
+        let message = format!("namespace {namespace} exists; the hub is creating {}", waits.join(", "));
         return is(SpaceReady::SpaceContentPending, message);
     }
     if !given {
         let message = if observed.is_legacy() {
-            "everything is there; the hub makes the token"
+            "everything exists; the hub is creating the token"
         } else if observed.revision().is_none() {
-            "everything is there; the provider on the hub has not published the credentials yet"
+            "everything exists; the provider on the hub has not published the credentials yet"
         } else {
-            "everything is there; the published credentials are being read"
+            "everything exists; the published credentials are being read"
         };
         return is(SpaceReady::SpaceCredentialsPending, message.into());
     }
-    is(SpaceReady::SpaceAvailable, format!("namespace {namespace} is there, with its credentials"))
+    is(SpaceReady::SpaceAvailable, format!("namespace {namespace} exists, with its credentials"))
 }
 
 /// Sync problem for an administrator.

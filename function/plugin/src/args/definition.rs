@@ -9,7 +9,7 @@ use crate::{CALLED, exit};
 pub(super) const PASSED: [(&str, &str, &str); 16] = [
     ("namespace", "NAMESPACE", "Namespace of the claim"),
     ("context", "CONTEXT", "Context of the kubeconfig"),
-    ("kubeconfig", "FILE", "Kubeconfig with which to reach the claim"),
+    ("kubeconfig", "FILE", "Path of the kubeconfig file"),
     ("cluster", "CLUSTER", "Cluster of the kubeconfig"),
     ("user", "USER", "User of the kubeconfig"),
     ("server", "URL", "Address of the API server"),
@@ -20,9 +20,9 @@ pub(super) const PASSED: [(&str, &str, &str); 16] = [
     ("certificate-authority", "FILE", "Authority that signed the API server's certificate"),
     ("client-certificate", "FILE", "Certificate of the caller"),
     ("client-key", "FILE", "Key of that certificate"),
-    ("tls-server-name", "NAME", "Name that the API server's certificate is for"),
-    ("cache-dir", "DIR", "Where kubectl keeps what it learnt"),
-    ("request-timeout", "DURATION", "How long one request may take"),
+    ("tls-server-name", "NAME", "Server name that the API server's certificate is verified for"),
+    ("cache-dir", "DIR", "Directory of kubectl's cache"),
+    ("request-timeout", "DURATION", "Time limit of one request"),
 ];
 /// Flags without a value.
 pub(super) const SWITCHES: [(&str, &str); 2] = [
@@ -32,13 +32,13 @@ pub(super) const SWITCHES: [(&str, &str); 2] = [
 
 const EXAMPLES: &str = "\
 Examples:
-  kubectl testplatform offers                        what may be asked for
-  kubectl testplatform offers OFFER --claim          a claim to begin with, for: kubectl testplatform up -
+  kubectl testplatform offers                        list the offers
+  kubectl testplatform offers OFFER --claim          a claim to start from, for: kubectl testplatform up -
   kubectl testplatform up claim.yaml                 apply a claim, wait until its cluster is ready
-  kubectl testplatform why demo                      what does it wait for, and what can be done?
+  kubectl testplatform why demo                      show what it waits for, and what you can do
   kubectl testplatform kubeconfig demo --merge       then: kubectl --context testplatform-NAMESPACE-demo get nodes
-  kubectl testplatform extend demo --by 2h           let it live two hours longer
-  kubectl testplatform down demo --wait              give it back, and wait until it is gone
+  kubectl testplatform extend demo --by 2h           extend its lifetime by two hours
+  kubectl testplatform down demo --wait              end it, and wait until it is gone
 
 NAME may say which kind is meant: testplatformcluster/demo, testcluster/demo.
 ";
@@ -66,46 +66,49 @@ pub fn command() -> Command {
             "NAME",
             "Name of the claim, instead of the manifest's; its Secret is then NAME-kubeconfig",
         ))
-        .arg(timeout("How long to wait, such as 90m; without it until the cluster is ready or Failed"))
-        .arg(switch("force-conflicts", "Take over fields that somebody else has set since, such as extend"));
+        .arg(timeout("Time limit, such as 90m; by default it waits until the cluster is ready or Failed"))
+        .arg(switch("force-conflicts", "Overwrite fields that others have set since, for example `extend`"));
     let get = Command::new("get")
-        .about("List claims, with what matters of them")
+        .about("List claims with their state, age and end")
         .arg(named().required(false))
         .arg(value("output", "FORMAT", "wide, or one of kubectl's: json, yaml, name, jsonpath=…").short('o'))
-        .arg(value("selector", "LABELS", "Only those with these labels").short('l'))
+        .arg(value("selector", "LABELS", "Label selector").short('l'))
         .arg(switch("all-namespaces", "Of all namespaces").short('A'));
     let offers = Command::new("offers")
-        .about("List what may be asked for, or tell all about one offer")
-        .arg(Arg::new("offer").value_name("OFFER").help("Only this one, with its block before it or without"))
+        .about("List offers, or describe one")
+        .arg(Arg::new("offer").value_name("OFFER").help("Name of one offer, with or without its block"))
         .arg(value("output", "FORMAT", "wide, name, yaml or json").short('o').conflicts_with("claim"))
-        .arg(switch("claim", "Print a claim to begin with").requires("offer"))
+        .arg(switch("claim", "Print a claim to start from").requires("offer"))
         .arg(
             value("name", "NAME", "Name of that claim, instead of the offer's with an end of its own")
                 .requires("claim"),
         )
-        .arg(value("from", "NAMESPACE", "Where they are published").default_value(offer::NAMESPACE));
+        .arg(
+            value("from", "NAMESPACE", "Namespace in which they are published")
+                .default_value(offer::NAMESPACE),
+        );
     let why = Command::new("why")
-        .about("Show the chain from the claim to its kubeconfig, and the one thing that it waits for")
+        .about("Show the objects from the claim to its kubeconfig, and what the claim waits for")
         .arg(named());
     let kubeconfig = Command::new("kubeconfig")
         .about("Print the kubeconfig of a ready cluster")
         .arg(named())
-        .arg(value("out", "FILE", "Write it to a file, for its owner alone").conflicts_with("merge"))
-        .arg(switch("merge", "Put it into your own kubeconfig, as context testplatform-NAMESPACE-NAME"));
+        .arg(value("out", "FILE", "Write it to a file that only its owner can read").conflicts_with("merge"))
+        .arg(switch("merge", "Merge it into your kubeconfig as context testplatform-NAMESPACE-NAME"));
     let extend = Command::new("extend")
-        .about("Let a cluster live longer")
+        .about("Extend the lifetime of a cluster")
         .arg(named())
-        .arg(value("by", "DURATION", "How much to add to its lifetime, such as 2h"))
-        .arg(value("to", "DURATION", "Its whole lifetime, counted from when it became ready, such as 6h"))
+        .arg(value("by", "DURATION", "Time to add to its lifetime, such as 2h"))
+        .arg(value("to", "DURATION", "Total lifetime since it became ready, such as 6h"))
         .group(ArgGroup::new("span").args(["by", "to"]).required(true));
     let down = Command::new("down")
-        .about("Give a cluster back")
+        .about("End a cluster")
         .arg(named())
         .arg(switch("wait", "Wait until it is gone"))
-        .arg(switch("delete", "Delete the claim too, with --wait once the cluster is gone"))
+        .arg(switch("delete", "Also delete the claim; with --wait, after the cluster is gone"))
         .arg(timeout("How long to wait").requires("wait"));
     let kubectls = PASSED.iter().map(|(id, is, help)| {
-        let arg = value(id, is, help).global(true).help_heading("Flags that are handed to kubectl");
+        let arg = value(id, is, help).global(true).help_heading("Flags passed to kubectl");
         match *id {
             "namespace" => arg.short('n'),
             "server" => arg.short('s').hide_short_help(true),
@@ -115,12 +118,12 @@ pub fn command() -> Command {
         }
     });
     let switches = SWITCHES.iter().map(|(id, help)| {
-        switch(id, help).global(true).hide_short_help(true).help_heading("Flags that are handed to kubectl")
+        switch(id, help).global(true).hide_short_help(true).help_heading("Flags passed to kubectl")
     });
     Command::new(CALLED)
         .bin_name(CALLED)
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Throw-away OpenShift clusters: ask for one, follow it, use it, give it back")
+        .about("Throw-away OpenShift clusters: create, follow, use and end them")
         .after_help(format!("{EXAMPLES}\n{}", exit::list().trim_end()))
         .subcommand_required(true)
         .arg_required_else_help(true)

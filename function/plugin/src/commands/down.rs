@@ -29,7 +29,13 @@ pub fn run(
     let claim = session.find_claim(name)?;
     if let Some(condition) = super::handed_over(&claim) {
         explain_deletion(session, &claim, condition, delete)?;
-        return delete_claim(session, &claim, wait, deadline, "; its cluster was handed over, and goes on");
+        return delete_claim(
+            session,
+            &claim,
+            wait,
+            deadline,
+            "; its cluster was handed over and keeps running",
+        );
     }
     let stays = if delete && !wait { would_stay(&claim) } else { None };
     if let Some(why) = &stays {
@@ -116,9 +122,9 @@ fn delete_claim(
     match session.kubectl.run(&arguments, None) {
         Ok(_) => session.print_line(&format!("{} is deleted{rest}", claim.label())),
         Err(trouble) if deadline.is_some() && trouble.words().contains("timed out waiting") => {
-            let message = format!("{} is deleted, and not gone in time{rest}", claim.label());
+            let message = format!("{} was deleted, but is not gone in time{rest}", claim.label());
             let more = session.next("why", claim);
-            Err(Stop::new(Exit::NotYet, message, format!("The deletion goes on. More: {more}")))
+            Err(Stop::new(Exit::NotYet, message, format!("The deletion continues. More: {more}")))
         }
         Err(trouble) => Err(trouble.into()),
     }
@@ -127,9 +133,9 @@ fn delete_claim(
 /// Outcome of a teardown that nobody waits for.
 fn describe_outlook(claim: &Claim) -> &'static str {
     if claim.condition(ConditionType::RemoteConsistent).is_some_and(ReportedCondition::is_denied) {
-        "The hub does nothing for now, and the cluster is paid for until it does."
+        "The hub makes no progress at the moment, and the cluster incurs cost until it does."
     } else {
-        "The teardown goes on."
+        "The teardown continues."
     }
 }
 
@@ -150,7 +156,7 @@ fn wait_for_teardown(
             Ok(Observation::Unchanged) => {}
             Ok(Observation::Output(words)) => screen.note(session, &words),
             Ok(Observation::Interrupted(why)) => {
-                screen.note(session, &format!("it cannot be followed for now, trying again: {why}"));
+                screen.note(session, &format!("its state cannot be read at the moment, trying again: {why}"));
             }
             Err(stop) => break Err(stop),
         }
@@ -182,10 +188,8 @@ fn wait_for_teardown(
     if let Some(condition) = teardown_error(&last) {
         let message =
             format!("{} ended badly: {}: {}", claim.label(), condition.reason(), condition.message());
-        let advice = format!(
-            "Look in the cloud account for what it left behind (RUNBOOK.md, {}).",
-            condition.reason()
-        );
+        let advice =
+            format!("Check the cloud account for leftover resources (RUNBOOK.md, {}).", condition.reason());
         return Err(Stop::new(Exit::LeftBehind, message, advice));
     }
     let how = last.condition(ConditionType::ProwJobCompleted).map(|over| {

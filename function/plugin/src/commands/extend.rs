@@ -22,7 +22,8 @@ use super::super::{
 pub(super) const SOON: SignedDuration = SignedDuration::from_secs(20);
 const GLANCE: Duration = Duration::from_millis(500);
 /// Ways to keep a cluster that nobody needs.
-const CLEANUP_ADVICE: &str = "the runs that own it are over; a longer spec.cleanup.keepForDebug keeps it";
+const CLEANUP_ADVICE: &str =
+    "the runs that own it have finished; a longer spec.cleanup.keepForDebug keeps it";
 
 /// Runs it.
 pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop> {
@@ -63,7 +64,7 @@ pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop
             session.print_line(&outcome.text)?;
             return if outcome.is_shorter {
                 let message =
-                    format!("{} may end before {} are over", claim.label(), lifetime.to_short_string());
+                    format!("{} may end before {} have passed", claim.label(), lifetime.to_short_string());
                 Err(Stop::new(Exit::Shorter, message, ""))
             } else {
                 Ok(())
@@ -91,15 +92,13 @@ pub fn extended_lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<Go
                 effective => effective.max(own()),
             };
             let age = age.ok_or_else(|| {
-                let message = format!("{} has no lifetime that could be made longer", claim.label());
+                let message = format!("{} has no lifetime to extend", claim.label());
                 let hint = match claim.ready_at() {
                     // The default is not visible behind an earlier end.
                     Some(_) if claim.cleanup_at().is_some() => &format!("It ends before: {CLEANUP_ADVICE}."),
                     Some(_) => "It lives until it is torn down; --to gives it an end.",
                     // The default is not on the claim before.
-                    None => {
-                        "It says no spec.lifetime and is not ready yet; --to says how long it is to live."
-                    }
+                    None => "It has no spec.lifetime and is not ready yet; --to sets one.",
                 };
                 Stop::new(Exit::Usage, message, hint)
             })?;
@@ -176,7 +175,7 @@ fn new_end(
     let ends = |end: Timestamp| format!("{label} {}", until(end));
     match end {
         Some(end) if claim.cleanup_at().is_some() && Some(end) <= expected => {
-            Some(format!("{} all the same: {CLEANUP_ADVICE}{remark}", ends(end)))
+            Some(format!("{} nevertheless: {CLEANUP_ADVICE}{remark}", ends(end)))
         }
         Some(end) if Some(end) == expected => Some(match beyond {
             Some(condition) => {
@@ -194,12 +193,12 @@ fn new_end(
                 ""
             };
             Some(format!(
-                "{}; the new lifetime of {} is not looked at yet{or}",
+                "{}; the new lifetime of {} is not processed yet{or}",
                 ends(end),
                 lifetime.to_short_string()
             ))
         }
-        None if late => Some(format!("{label} has no end yet; the new lifetime is not looked at yet")),
+        None if late => Some(format!("{label} has no end yet; the new lifetime is not processed yet")),
         Some(_) | None => None,
     }
 }

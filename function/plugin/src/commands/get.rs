@@ -19,7 +19,7 @@ pub struct GetRequest<'a> {
     pub output: Option<&'a str>,
     /// Of all namespaces.
     pub everywhere: bool,
-    /// Only those with these labels.
+    /// Label selector.
     pub selector: Option<&'a str>,
 }
 

@@ -68,7 +68,7 @@ fn fetch_kubeconfig(session: &Session<'_>, claim: &Claim) -> Result<String, Stop
         |what: &str| Stop::new(Exit::NotYet, format!("Secret {secret} {what}"), format!("More: {why}"));
     let printed = match session.kubectl.run(&["get", "secret", &secret, "-o", KUBECONFIG], None) {
         Ok(printed) => printed,
-        Err(Trouble::NotFound(_)) => return Err(missing("is not there yet")),
+        Err(Trouble::NotFound(_)) => return Err(missing("is not created yet")),
         Err(trouble) => return Err(trouble.into()),
     };
     let (encoded, owner) = Owner::split_output(&printed);
@@ -83,7 +83,7 @@ fn fetch_kubeconfig(session: &Session<'_>, claim: &Claim) -> Result<String, Stop
         return Err(missing("has no kubeconfig yet"));
     }
     let decoded = BASE64_STANDARD.decode(encoded.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    decoded.ok_or_else(|| Stop::error(format!("the kubeconfig in Secret {secret} is no text")))
+    decoded.ok_or_else(|| Stop::error(format!("the kubeconfig in Secret {secret} is not text")))
 }
 
 /// Puts it beside what is in the caller's own kubeconfig, as kubectl would: under its lock, and whole or not at all.

@@ -1,4 +1,4 @@
-//! `offers`: what may be asked for, and claims to begin with.
+//! `offers`: lists offers and writes claims to start from.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
@@ -34,7 +34,7 @@ pub fn run(session: &mut Session<'_>, request: &OffersRequest<'_>) -> Result<(),
     let Some(name) = request.offer else {
         return match request.output.unwrap_or("wide") {
             "wide" if all.is_empty() => {
-                session.note("Nothing is offered.");
+                session.note("No offers found.");
                 Ok(())
             }
             "wide" => table(&all).iter().try_for_each(|line| session.print_line(line)),
@@ -62,7 +62,7 @@ fn read_published(session: &Session<'_>, from: &str) -> Result<Vec<Value>, Stop>
         Err(Trouble::NotFound(_)) => Err(Stop::new(
             Exit::NotFound,
             format!("there is no ConfigMap {CONFIG_MAP} in namespace {from}: no offers are published there"),
-            "The platform team may have put it elsewhere: say where with --from.",
+            "The platform team may have published it elsewhere: name the namespace with --from.",
         )),
         Err(trouble @ Trouble::Forbidden(_)) => Err(Stop::new(
             Exit::Error,
@@ -97,7 +97,7 @@ fn write_manifest(session: &mut Session<'_>, offer: &Value, name: Option<&str>) 
     let claim = build_claim(offer, flavour, Some(&name), session.way.namespace.as_deref());
     for path in fill_in(offer) {
         session.print_line(&format!("# Fill in {path}."))?;
-        session.note(&format!("note: {path} is left to you"));
+        session.note(&format!("note: {path} must be filled in"));
     }
     let text = yaml(&claim)?;
     session.print(&text)

@@ -90,7 +90,7 @@ fn find_existing(
     find_refusal(&there, manifest, session.now()).map_or(Ok(Some(there)), Err)
 }
 
-/// A cluster is paid for, too, whose kubeconfig cannot be written. A Secret that cannot be looked at stops nothing. Returns whether there was
+/// A cluster is paid for, too, whose kubeconfig cannot be written. A Secret that cannot be read stops nothing. Returns whether there was
 /// something to say.
 fn warn_of_secret(session: &mut Session<'_>, manifest: &Claim, existing: Option<&Claim>) -> bool {
     let Ok(look) = session.read_secret(manifest) else { return false };
@@ -132,7 +132,8 @@ fn apply(session: &Session<'_>, manifest: &Claim, force: bool) -> Result<Claim, 
             return Err(stop_waiting(session, manifest, "may have been applied, and then goes on"));
         }
         Err(trouble @ Trouble::Conflict(_)) => {
-            let advice = "Somebody else, such as extend, set that since. Take it out of the manifest, or set it back with --force-conflicts.";
+            let advice = "Another writer, for example `extend`, has set it since. Remove it from the manifest, or overwrite it with \
+                --force-conflicts.";
             return Err(Stop::new(Exit::Error, trouble.words(), advice));
         }
         Err(trouble) => return Err(trouble.into()),
@@ -160,7 +161,7 @@ fn wait_for_ready(
             Ok(Observation::Unchanged) => {}
             Ok(Observation::Output(words)) => screen.note(session, &words),
             Ok(Observation::Interrupted(why)) => {
-                screen.note(session, &format!("it cannot be followed for now, trying again: {why}"));
+                screen.note(session, &format!("its state cannot be read at the moment, trying again: {why}"));
             }
             Err(stop) if stop.exit == Exit::NotYet => {
                 let stop =
@@ -209,7 +210,7 @@ fn describe_unprocessed(age: SignedDuration) -> String {
 
 /// Its message predates the change.
 fn explain_unseen(session: &Session<'_>, claim: &Claim) -> Stop {
-    let message = format!("{} was changed, and nobody has looked at that yet", claim.label());
+    let message = format!("{} was changed, and the change is not processed yet", claim.label());
     Stop::new(Exit::NotYet, message, format!("More: {}", session.next("why", claim)))
 }
 
@@ -222,7 +223,7 @@ fn stop_waiting(session: &Session<'_>, claim: &Claim, how: &str) -> Stop {
     let message = format!("interrupted; {} {how}", claim.label());
     let down = session.next("down", claim);
     let why = session.next("why", claim);
-    Stop::new(Exit::Interrupted, message, format!("Give it back: {down}\nMore:         {why}"))
+    Stop::new(Exit::Interrupted, message, format!("End it: {down}\nMore:   {why}"))
 }
 
 /// `ClusterReady` means that the kubeconfig is there; Crossplane writes it into the claim's Secret a moment later. An API server that
@@ -238,8 +239,9 @@ fn wait_for_secret(session: &mut Session<'_>, mut claim: Claim) -> Result<Claim,
             (Ok(Lookup::Found(held)), _) if held.delivers(&claim) => return Ok(claim),
             (Ok(Lookup::Forbidden), None) => {
                 let secret = claim.secret();
-                session
-                    .note(&format!("note: Secret {secret} is not yours to read, so it was not looked for"));
+                session.note(&format!(
+                    "note: Secret {secret} cannot be read with your permissions, so it was not checked"
+                ));
                 return Ok(claim);
             }
             (Ok(Lookup::NotAsked), None) => return Ok(claim),
@@ -297,12 +299,12 @@ fn report_ready(session: &mut Session<'_>, claim: &Claim, begun: Timestamp) -> R
             let more = session.next("extend", claim);
             session.print_line(&format!("  it ends in {remaining}, at {end}   longer: {more} --by 2h"))?;
         }
-        None => session.print_line("  it lives until it is given back")?,
+        None => session.print_line("  it runs until you end it")?,
     }
     let use_it = session.next("kubeconfig", claim);
     session.print_line(&format!("  use it:        {use_it} --merge"))?;
     let end_it = session.next("down", claim);
-    session.print_line(&format!("  give it back:  {end_it}"))?;
+    session.print_line(&format!("  end it:        {end_it}"))?;
     for (what, at) in [("console", "/status/consoleURL"), ("job", "/status/prowJob/url")] {
         let url = text(&claim.object, at);
         if !url.is_empty() {

@@ -95,7 +95,8 @@ fn ctrl_c_after_the_apply_names_the_running_claim(#[case] hangs: &str, #[case] w
     assert_eq!(status.signal(), INTERRUPT, "{glass:#?}");
     let text = glass.text();
     assert!(text.contains(&format!("error: interrupted; testplatformcluster/demo {words}\n")), "{text}");
-    let more = "Give it back: kubectl testplatform down demo -n team-a\nMore:         kubectl testplatform why demo -n team-a";
+    let more =
+        "End it: kubectl testplatform down demo -n team-a\nMore:   kubectl testplatform why demo -n team-a";
     assert!(text.ends_with(more), "{text}");
     left_sane(&glass);
 }

@@ -65,7 +65,7 @@ fn a_group_of_others_that_is_down_is_no_matter() {
 fn missing_and_forbidden_claims_have_exit_codes() {
     let fake = Fake::new("");
     fake.run("why demo -n team-a").is(5, "there is no claim demo in namespace team-a");
-    fake.run("why pod/demo").is(2, "pod is no kind of claim");
+    fake.run("why pod/demo").is(2, "pod is not a kind of claim");
     let fake = Fake::new(&format!("  get*demo*) echo '{FORBIDDEN}' >&2; exit 1 ;;"));
     fake.run("down demo").is(1, "it is forbidden").is(1, "ask its administrators");
 }
@@ -81,7 +81,7 @@ fn why_uses_the_objects_that_may_be_read() {
         &claim("Pending", &[["RequestAccepted", "False", "EnvironmentConfigMissing", message]]),
     );
     let said = fake.run("why demo");
-    said.is(0, "? xtestplatformcluster/demo-x").is(0, "not yours to read").is(0, message);
+    said.is(0, "? xtestplatformcluster/demo-x").is(0, "no permission to read it").is(0, message);
     assert!(!fake.calls().contains("objects.kubernetes"), "{}", fake.calls());
 }
 
@@ -101,7 +101,7 @@ fn down_uses_the_uid_and_reports_the_result() {
     assert!(fake.calls().contains("delete testplatformclusters.ci.openshift.org demo --wait=true"));
     for reason in ["ProwJobFailure", "RemoteReplaced"] {
         fake.write("watch", &crate::fake::event("MODIFIED", &over(reason)));
-        fake.run("down demo --wait --delete").is(6, reason).is(6, "what it left behind");
+        fake.run("down demo --wait --delete").is(6, reason).is(6, "leftover resources");
     }
     // Which a job that was asked to end, or ended well, says too.
     for reason in ["EndedWithoutSignal", "ProwJobGone"] {
@@ -109,16 +109,16 @@ fn down_uses_the_uid_and_reports_the_result() {
         fake.run("down demo --wait").is(0, &format!("is gone ({reason})"));
         let failed = claim("Failed", &[["ProwJobCompleted", "True", reason, "in the job's words"]]);
         fake.write("watch", &crate::fake::event("MODIFIED", &failed));
-        fake.run("down demo --wait").is(6, reason).is(6, "what it left behind");
+        fake.run("down demo --wait").is(6, reason).is(6, "leftover resources");
     }
     let tearing = claim("Deprovisioning", &[["ProwJobCompleted", "False", "TearingDown", ""]]);
     fake.write("watch", &crate::fake::event("MODIFIED", &tearing));
-    fake.run("down demo --wait --timeout 2s").is(3, "is not gone in time").is(3, "The teardown goes on");
+    fake.run("down demo --wait --timeout 2s").is(3, "is not gone in time").is(3, "The teardown continues");
     let away = ["RemoteConsistent", "False", "HubUnreachable", "the hub cannot be reached"];
     let unheard = claim("Deprovisioning", &[["ProwJobCompleted", "False", "TearingDown", ""], away]);
     fake.write("watch", &crate::fake::event("MODIFIED", &unheard));
     fake.run("down demo --wait --timeout 1s")
-        .is(3, "The hub does nothing for now, and the cluster is paid for");
+        .is(3, "The hub makes no progress at the moment, and the cluster is incurring cost");
     fake.write("watch", &crate::fake::event("DELETED", &tearing));
     fake.run("down demo --wait").is(5, "was deleted, and its cluster goes with it");
     // Deleted at once, it does not have to be told before.
@@ -141,7 +141,7 @@ fn the_time_is_over_for_the_deletion_too() {
     fake.write("watch", &crate::fake::event("MODIFIED", &over));
     fake.run("down demo --wait --delete --timeout 20s -n team-a")
         .is(3, "is gone (TornDown)")
-        .is(3, "testplatformcluster/demo is deleted, and not gone in time")
+        .is(3, "testplatformcluster/demo was deleted, but is not gone in time")
         .is(3, "kubectl testplatform why demo -n team-a");
     let calls = fake.calls();
     let rest = calls.split("--wait=true --timeout=").nth(1).and_then(|rest| rest.split_once('s'));
@@ -162,7 +162,7 @@ fn down_ends_no_cluster_that_was_handed_over() {
             .is(7, "End the cluster with: kubectl testplatform down testcluster/NAME -n team-a");
     }
     assert!(!fake.calls().contains("patch"), "{}", fake.calls());
-    fake.run("down demo --delete").is(0, "is deleted; its cluster was handed over, and goes on");
+    fake.run("down demo --delete").is(0, "is deleted; its cluster was handed over and keeps running");
     assert!(fake.calls().contains("delete testplatformclusters.ci.openshift.org demo --wait=false"));
 }
 
@@ -194,7 +194,7 @@ fn extend_tells_the_new_end() {
     fake.object("claim", &claim("Failed", &[]));
     fake.run("extend demo --by 2h").is(4, "is Failed");
     fake.object("claim", &ready());
-    fake.run("extend demo --by 2h").is(2, "has no lifetime that could be made longer");
+    fake.run("extend demo --by 2h").is(2, "has no lifetime to extend");
     fake.run("extend demo --to 1h").is(2, "would end at once");
     fake.object("claim", &claim("Provisioning", &[]));
     fake.run("extend demo --by 2h").is(2, "is not ready yet");
@@ -223,5 +223,5 @@ fn a_secret_that_is_not_there_is_waited_for() {
     let fake = Fake::new(&arms);
     fake.object("claim", &ready());
     fake.run("why demo").is(0, "… secret/demo-kubeconfig").is(0, "Crossplane to write the kubeconfig");
-    fake.run("kubeconfig demo").is(3, "Secret demo-kubeconfig is not there yet");
+    fake.run("kubeconfig demo").is(3, "Secret demo-kubeconfig is not created yet");
 }

@@ -35,8 +35,8 @@ fn estimate_of_the_hub_comes_first() {
     let claim = asked(&json!({ "estimatedReadyAt": "2026-03-02T13:10:00Z" }));
     let estimate = Estimate::of(&claim, &[ready(40, "ipi-aws")], "").unwrap();
     assert_eq!(estimate, Estimate::FromHub(at("2026-03-02T13:10:00Z")));
-    assert_eq!(estimate.words(at("2026-03-02T12:40:00Z")), "ready within 30m in nine of ten cases");
-    assert_eq!(estimate.words(at("2026-03-02T13:10:00Z")), "later than nine in ten of its kind");
+    assert_eq!(estimate.words(at("2026-03-02T12:40:00Z")), "90 % of similar clusters are ready within 30m");
+    assert_eq!(estimate.words(at("2026-03-02T13:10:00Z")), "slower than 90 % of similar clusters");
 }
 
 #[test]

@@ -220,7 +220,7 @@ fn missing_kubeconfig_is_explained() {
     fake.write("kubeconfig", "");
     fake.run("kubeconfig demo").is(3, "Secret demo-kubeconfig has no kubeconfig yet");
     fake.write("kubeconfig", "%%%");
-    fake.run("kubeconfig demo").is(1, "is no text");
+    fake.run("kubeconfig demo").is(1, "is not text");
     fake.write("kubeconfig", &BASE64_STANDARD.encode("current-context: gone"));
     let said = fake.run("kubeconfig demo --merge");
     said.is(1, "cannot be used: it has no entry \"gone\" among its contexts");

@@ -145,8 +145,8 @@ fn manifests_are_judged_before_anything_is_applied() {
         fake.run("up bad.yaml").is(2, words);
     }
     let wrong = [
-        ("/metadata", "demo", "metadata of the claim in bad.yaml is no object"),
-        ("/spec", "4.20", "spec of the claim in bad.yaml is no object"),
+        ("/metadata", "demo", "metadata of the claim in bad.yaml is not an object"),
+        ("/spec", "4.20", "spec of the claim in bad.yaml is not an object"),
         (
             "/spec/writeConnectionSecretToRef",
             "demo-kubeconfig",

@@ -124,7 +124,7 @@ fn a_cluster_that_is_ready_and_cannot_be_used() {
     facts.secret = Lookup::Found(ObservedSecret::parse_output(
         "kubeconfig=12 kubeAdminPassword=0 \nconnection\nof-demo Claim demo",
     ));
-    says(&facts, "nothing, the cluster is ready; it lives until it is torn down");
+    says(&facts, "nothing, the cluster is ready; it runs until teardown");
     facts.claim.object["status"]["expiresAt"] = "2026-03-02T13:30:00Z".into();
     says(&facts, "it ends in 1h30m");
     let nameless = [("/spec/writeConnectionSecretToRef", Value::Null), ("/status/phase", "Ready".into())];
@@ -304,7 +304,7 @@ fn lifetime_outcome_is_reported_once_processed() {
     let before = claim(status("2026-03-02T13:00:00Z"));
     assert_eq!(describe_outcome(&before, hours(6), false, now()), None);
     let late = describe_outcome(&before, hours(6), true, now()).unwrap().text;
-    assert!(late.ends_with("not looked at yet, or the hub ends it before"), "{late}");
+    assert!(late.ends_with("not processed yet, or the hub ends it before"), "{late}");
     let after = claim(status("2026-03-02T17:00:00Z"));
     let said = "testplatformcluster/demo ends in 5h, at 2026-03-02T17:00:00Z";
     let whole = describe_outcome(&after, hours(6), false, now()).unwrap();

@@ -122,7 +122,7 @@ fn written_claim_is_accepted_by_up() {
     // Of both kinds the one that the cluster serves.
     fake.write("served", "testclusters.ci.openshift.org\n");
     assert_eq!(printed(&fake, "offers openshift-metal --claim")["kind"], "TestCluster");
-    fake.run("offers openshift-metal --claim --name pod/demo").is(2, "pod is no kind of claim");
+    fake.run("offers openshift-metal --claim --name pod/demo").is(2, "pod is not a kind of claim");
     for wrong in ["offers --claim", "offers x --name y", "offers x --claim -o json"] {
         assert_eq!(fake.run(wrong).code, 2, "{wrong}");
     }
@@ -202,7 +202,7 @@ fn starter_leaves_fields_of_the_owner_to_fill_in() {
     let name = format!("offers template/{}.-y --claim", "x".repeat(48));
     let said = fake.run(&name);
     said.is(0, "# Fill in spec.parameters.owner kind: Pod.\n")
-        .is(0, "note: spec.parameters.owner kind: Pod is left to you");
+        .is(0, "note: spec.parameters.owner kind: Pod must be filled in");
     let claim: Value = serde_saphyr::from_str(&said.out).unwrap();
     assert_eq!(claim["kind"], "TestPlatformCluster");
     let name = claim["metadata"]["name"].as_str().unwrap();
@@ -221,7 +221,7 @@ fn offers_of_one_name_are_distinguished() {
     fake.run("offers other").is(5, "there is no offer other");
     fake.object("offers", &of(&json!([])));
     let none = fake.run("offers");
-    none.is(0, "Nothing is offered.");
+    none.is(0, "No offers found.");
     assert_eq!((none.out.as_str(), fake.run("offers -o json").out.as_str()), ("", "[]\n"));
 }
 

@@ -202,7 +202,7 @@ fn unwritable_secret_is_explained() {
         "its kubeconfig: Secret demo-kubeconfig is that of TestPlatformCluster other | name another in",
     );
     let facts = undelivered("SecretMissing", "Secret demo-kubeconfig cannot be written: exceeded quota");
-    says(&facts, "cannot be written: exceeded quota | have that put right, such as a quota of Secrets");
+    says(&facts, "cannot be written: exceeded quota | fix the cause, such as an exhausted quota of Secrets");
     assert!(!facts.claim.is_delivered());
     // Core shows a status for a moment beside the conditions of before it.
     let mut facts = undelivered("SecretMissing", "Secret demo-credentials is not read yet");
@@ -216,8 +216,8 @@ fn unwritable_secret_is_explained() {
 #[test]
 fn conflicting_secret_is_reported_before_the_apply() {
     for (owner, words) in [
-        (Some(OTHERS), Some("is there already and is that of TestPlatformCluster other")),
-        (Some("\n\n"), Some("is there already and was not made by Crossplane")),
+        (Some(OTHERS), Some("already exists and belongs to TestPlatformCluster other")),
+        (Some("\n\n"), Some("already exists and was not created by Crossplane")),
         (Some("\nconnection\n"), None),
         (Some(OWNER), None),
         (None, None),

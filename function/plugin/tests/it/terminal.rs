@@ -142,8 +142,8 @@ fn ctrl_c_stops_the_waiting_alone(#[case] columns: u16) {
     assert_eq!(status.signal(), INTERRUPT, "{glass:#?}");
     let expected = "\
 error: interrupted; testplatformcluster/demo is Provisioning, and goes on
-Give it back: kubectl testplatform down demo -n team-a
-More:         kubectl testplatform why demo -n team-a";
+End it: kubectl testplatform down demo -n team-a
+More:   kubectl testplatform why demo -n team-a";
     assert_eq!(glass.text(), expected);
     left_sane(&glass);
     gone(&fake);

@@ -18,7 +18,7 @@ const ARMS: &str = r#"
   "get secret"*) cat "$room/secret" ;;"#;
 /// Note about an existing claim.
 const CHANGED: &str =
-    "note: testplatformcluster/demo is there already since 2026-03-02T10:00:00Z; it is changed, not made\n";
+    "note: testplatformcluster/demo already exists (created 2026-03-02T10:00:00Z); updating it\n";
 
 fn now() -> Timestamp {
     "2026-03-02T12:00:00Z".parse().unwrap()
@@ -66,9 +66,9 @@ fn existing_claim_is_reported_before_the_change() {
 
 /// It ends as it did, after it was said why.
 #[rstest]
-#[case("Failed", 4, ", and is Failed; ask for a new cluster under another name")]
-#[case("Deprovisioning", 7, ", and is Deprovisioning; ask for a new cluster under another name")]
-#[case("Deprovisioned", 7, ", and is Deprovisioned; ask for a new cluster under another name")]
+#[case("Failed", 4, ", and is Failed; create a claim with another name")]
+#[case("Deprovisioning", 7, ", and is Deprovisioning; create a claim with another name")]
+#[case("Deprovisioned", 7, ", and is Deprovisioned; create a claim with another name")]
 fn completed_claim_stays_completed(#[case] phase: &str, #[case] code: i32, #[case] words: &str) {
     let over = claim(phase, &[]);
     let fake = fake(&over, &over);
@@ -79,15 +79,15 @@ fn completed_claim_stays_completed(#[case] phase: &str, #[case] code: i32, #[cas
 
 #[test]
 fn claim_under_deletion_is_reported() {
-    let made = "note: testplatformcluster/demo is there already since 2026-03-02T10:00:00Z";
+    let made = "note: testplatformcluster/demo already exists (created 2026-03-02T10:00:00Z)";
     let of = |changes: &[(&str, Value)]| describe_existing(&with(ready(), changes));
     let going = of(&[("/metadata/deletionTimestamp", "2026-03-02T11:00:00Z".into())]);
-    assert_eq!(going, format!("{made}, and is being deleted; its name is free once it is gone"));
+    assert_eq!(going, format!("{made}, and is being deleted; its name is free after the deletion"));
     let asked = of(&[("/spec/tearDownCluster", true.into())]);
-    assert_eq!(asked, format!("{made}, and its end was asked for; ask for a new cluster under another name"));
+    assert_eq!(asked, format!("{made}, and its teardown was requested; create a claim with another name"));
     // Of whatever has no time nothing is made up.
     let timeless = of(&[("/metadata/creationTimestamp", Value::Null)]);
-    assert_eq!(timeless, "note: testplatformcluster/demo is there already; it is changed, not made");
+    assert_eq!(timeless, "note: testplatformcluster/demo already exists; updating it");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn seen(generation: i64, looked_at: i64) -> Value {
 fn status_before_the_change_does_not_count() {
     let fake = fake(&seen(1, 1), &seen(2, 1));
     let up = fake.run("up claim.yaml --timeout 2s");
-    up.is(3, "not in time: testplatformcluster/demo was changed, and nobody has looked at that yet")
+    up.is(3, "not in time: testplatformcluster/demo was changed, and the change is not processed yet")
         .is(3, "More: kubectl testplatform why demo -n team-a");
     let mut after = seen(2, 2);
     after["status"]["version"] = "4.21.0".into();

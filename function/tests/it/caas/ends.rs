@@ -30,7 +30,7 @@ fn a_teardown_ends_with_the_hosted_cluster() {
     assert_eq!(world.phase(), "Deprovisioning", "and its cluster is not");
     assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
     let said = world.status["progress"]["message"].as_str().unwrap();
-    assert!(said.contains("clusters/remote-1 is still there, and nothing has deleted it yet"), "{said}");
+    assert!(said.contains("clusters/remote-1 still exists, and its deletion has not started"), "{said}");
     let now = world.now;
     world.hosted.as_mut().unwrap()["metadata"]["deletionTimestamp"] = json!(now);
     world.settle();
@@ -146,7 +146,7 @@ fn a_hosted_cluster_that_does_not_go_blocks() {
     world.reachable = false;
     world.settle();
     assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
-    assert!(world.condition_message("TearDownComplete").contains("cannot be looked at"));
+    assert!(world.condition_message("TearDownComplete").contains("cannot be read"));
     world.reachable = true;
     world.settle();
     assert_eq!(world.phase(), "Deprovisioned");
@@ -264,5 +264,5 @@ fn lost_instance_and_credentials_create_nothing_and_ask_for_help() {
     assert_eq!(world.made, 1);
     assert!(world.objects.contains_key("hosted"));
     let said = world.status["message"].as_str().unwrap();
-    assert!(said.contains("nothing is left that tells on which hub the cluster is"), "{said}");
+    assert!(said.contains("no record is left of the hub that the cluster is on"), "{said}");
 }

@@ -141,7 +141,10 @@ fn prerequisites_of_another_cluster_do_not_count() {
         assert_eq!((world.phase().as_str(), world.made), ("Pending", 0), "{what}");
         assert_eq!(world.condition("RequestAccepted"), is("False", "PrerequisitesNotReady"), "{what}");
         let said = world.condition_message("RequestAccepted");
-        assert!(said.contains("for another one") && said.contains("make a new one"), "{what}: {said}");
+        assert!(
+            said.contains("for a different specification") && said.contains("create a new one"),
+            "{what}: {said}"
+        );
         assert_eq!(
             (world.request_data("prerequisites"), world.request_data("cloud-credential")),
             before,

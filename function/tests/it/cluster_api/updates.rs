@@ -83,7 +83,7 @@ fn change_under_way_comes_first() {
 #[test]
 fn no_way_leads_back_and_none_leaves_a_version_out() {
     for (version, part) in
-        [("1.33", "the template lacks a version between"), ("1.28", "is none of the template's")]
+        [("1.33", "the template lacks an intermediate version"), ("1.28", "is not offered by the template")]
     {
         let mut world = World::topology_ready();
         let before = topology(&world).clone();
@@ -164,7 +164,7 @@ fn refused_version_can_be_withdrawn_or_replaced() {
         world.settle();
         assert_eq!(release(&world), of("v1.31.2", "a11"));
         assert!(
-            world.condition_message("SpecApplied").contains("go back from 1.30.6"),
+            world.condition_message("SpecApplied").contains("a downgrade from 1.30.6"),
             "{}",
             world.condition_message("SpecApplied")
         );

@@ -39,7 +39,7 @@ fn drained_pool_names_the_claims_that_hold_it() {
     assert_eq!(world.status["claimedClusters"], json!(["aws-420-abcde", "aws-420-fghij"]));
     assert_eq!(
         world.status["message"],
-        "the pool is going, as asked; 2 clusters hold it until they are given back: aws-420-abcde, aws-420-fghij"
+        "the pool is being deleted as requested; 2 clusters hold it until they are given back: aws-420-abcde, aws-420-fghij"
     );
     world.objects.remove("pool");
     world.settle();
@@ -79,7 +79,7 @@ fn pool_with_a_refused_change_drains_at_the_last_accepted_spec() {
         world.pass();
         assert!(world.objects["pool"]["metadata"]["deletionTimestamp"].is_string());
         let message = world.status["message"].as_str().unwrap();
-        assert!(message.contains(part) && message.contains("as asked"), "{message}");
+        assert!(message.contains(part) && message.contains("as requested"), "{message}");
         world.pass();
         says(&mut world, words);
         world.pass();
@@ -92,7 +92,7 @@ fn pool_with_a_refused_change_drains_at_the_last_accepted_spec() {
             assert_eq!(world.objects["pool"]["spec"]["managementPolicies"], json!(["Observe", "Delete"]));
             assert_eq!(
                 world.status["message"],
-                "the pool is going, as asked; its clusters are being destroyed"
+                "the pool is being deleted as requested; its clusters are being destroyed"
             );
         }
         world.objects.remove("pool");

@@ -246,15 +246,15 @@ fn cluster_is_taken_only_by_its_target(#[case] at: &str, #[case] value: Value) {
 #[case::elsewhere(&|p: &mut Pair| p.giver.annotations = json!({ ours::HAND_OVER: format!("tenant-b/{NAME}/taker-0") }), "claim's namespace")]
 #[case::another_uid(&|p: &mut Pair| p.giver.annotations = json!({ ours::HAND_OVER: format!("tenant-a/{NAME}/taker-9") }), "no TestCluster of that name and uid")]
 #[case::one_flavour(&|p: &mut Pair| p.giver.input["bothFlavours"] = json!(false), "bothFlavours")]
-#[case::ends(&|p: &mut Pair| p.giver.spec["tearDownCluster"] = json!(true), "has to be Ready")]
+#[case::ends(&|p: &mut Pair| p.giver.spec["tearDownCluster"] = json!(true), "must be Ready")]
 #[case::another_spec(&|p: &mut Pair| p.taker.spec["ciOperator"]["test"]["workflow"] = json!("ipi-gcp"), "does not see the cluster yet")]
 #[case::other_credentials(&|p: &mut Pair| p.taker.spec["credentials"] = json!({ "mode": "ServiceAccount" }), "does not see the cluster yet")]
-#[case::not_asked(&|p: &mut Pair| p.taker.annotations = json!({ ours::TAKE_OVER: "other-x7k2p" }), "not made to take over")]
+#[case::not_asked(&|p: &mut Pair| p.taker.annotations = json!({ ours::TAKE_OVER: "other-x7k2p" }), "not created to take over")]
 #[case::outlived(&|p: &mut Pair| {
     p.taker.spec["lifetime"] = json!("1h");
     p.giver.advance_time(SignedDuration::from_hours(2));
 }, "has a lifetime that is over by now")]
-#[case::over(&|p: &mut Pair| p.taker.spec["tearDownCluster"] = json!(true), "come to its end")]
+#[case::over(&|p: &mut Pair| p.taker.spec["tearDownCluster"] = json!(true), "TestCluster has ended")]
 fn a_cluster_is_not_let_go_while_something_is_missing(
     #[case] change: &dyn Fn(&mut Pair),
     #[case] words: &str,

@@ -41,7 +41,7 @@ fn objects_are_created_after_their_dependencies_and_deleted_in_reverse() {
     assert_eq!(made(&world), ["byoc-access", "byoc-namespace", "byoc-request", "credentials"]);
     assert_eq!(world.phase(), "Pending");
     assert!(
-        message(&world).contains("the carrier of the Secrets has not said anything yet"),
+        message(&world).contains("the carrier of the Secrets has not reported anything yet"),
         "{}",
         message(&world)
     );
@@ -178,13 +178,13 @@ fn failed_secret_copy_is_reported_and_recovers() {
     let note =
         &mut world.brought.get_mut("byoc-request").unwrap()["metadata"]["annotations"][ours::BYOC_REPORT];
     let mut report: Value = serde_json::from_str(note.as_str().unwrap()).unwrap();
-    report["words"]["credentialsSecretRef"] = json!(format!("cannot be carried: key x{}", "y".repeat(3000)));
+    report["words"]["credentialsSecretRef"] = json!(format!("cannot be copied: key x{}", "y".repeat(3000)));
     *note = report.to_string().into();
     world.settle();
     is(&world, "RequestAccepted", "False", "SecretIncomplete");
     let said = message(&world);
     assert!(
-        said.contains("Secret my-aws (spec.byoc.credentialsSecretRef) cannot be carried: key x"),
+        said.contains("Secret my-aws (spec.byoc.credentialsSecretRef) cannot be copied: key x"),
         "{said}"
     );
     assert!(said.len() < 500, "{said}");
@@ -309,7 +309,7 @@ fn unknown_hub_is_not_replaced_by_a_second() {
         world.report_copies(true, "Carried", "Carried");
         world.settle();
         is(&world, "RequestAccepted", "False", "SecretsNotCarried");
-        assert!(message(&world).contains("is not known any more; restore annotation"), "{}", message(&world));
+        assert!(message(&world).contains("is no longer known; restore annotation"), "{}", message(&world));
         assert_eq!(carried(&world, "byoc-namespace"), before);
         assert!(!world.objects.contains_key("byoc-pool") && world.made == 0);
         assert_eq!(world.status["backend"]["namespace"], before["metadata"]["name"]);
@@ -328,7 +328,7 @@ fn offers_with_tenant_credentials_and_pools_are_separate() {
     world.spec["byoc"] = byoc_spec();
     world.settle();
     is(&world, "RequestAccepted", "False", "PoolNotFound");
-    assert!(message(&world).contains("credentials that are brought along"), "{}", message(&world));
+    assert!(message(&world).contains("credentials of a tenant"), "{}", message(&world));
     assert!(world.brought.is_empty() && world.made == 0);
     // Of another cloud: none.
     let mut world = World::with_byoc();
@@ -451,7 +451,7 @@ fn every_error_of_byoc_is_reported_at_once() {
     let words = refused(|w| w.spec["clusterClaim"]["cloud"] = json!("gcp"));
     assert!(words.contains("spec.clusterClaim.cloud: is not aws, of which spec.byoc.platform is"), "{words}");
     let words = refused(|w| w.spec = json!({ "ciOperator": { "test": {} }, "byoc": byoc_spec() }));
-    assert!(words.contains("spec.byoc: byoc is served beside clusterClaim and template"), "{words}");
+    assert!(words.contains("spec.byoc: byoc is served with clusterClaim and template only"), "{words}");
     let words = refused(|w| w.claim = false);
     assert!(words.contains("spec.byoc: needs a claim"), "{words}");
 }

@@ -121,7 +121,7 @@ fn failed_destruction_is_explained() {
     world.report_status(&json!({ "ownership": "Confirmed", "deprovisionFailure": failure }));
     world.settle();
     assert_eq!(world.phase(), "Deprovisioning");
-    let why = "the hub cannot destroy it and goes on trying: AuthenticationFailed: the credentials are not accepted";
+    let why = "the hub cannot destroy it and retries: AuthenticationFailed: the credentials are not accepted";
     assert_eq!(world.status["message"], format!("the cluster is being torn down; {why}"));
     is(&world, "ProwJobCompleted", "False", "TearingDown");
     assert!(world.conditions["ProwJobCompleted"]["message"].as_str().unwrap().ends_with(why));

@@ -223,13 +223,17 @@ fn blocked_credentials_update_is_reported() {
     assert_eq!(said(&world), well);
     for (reason, words, told) in [
         ("KubeconfigRejected", json!("the cluster answers 401"), "the cluster answers 401"),
-        ("SecretMissing", json!(null), "a Secret that the cluster names does not exist or may not be read"),
+        (
+            "SecretMissing",
+            json!(null),
+            "a Secret that the cluster refers to does not exist or must not be read",
+        ),
     ] {
         world.report_status(&report(json!({ "reason": reason, "message": words })));
         world.settle();
         is(&world, "CredentialsPublished", "True", "Published");
         is(&world, "ClusterReady", "True", "Ready");
-        assert_eq!(said(&world), format!("{well}; it is not brought up to date: {told}"));
+        assert_eq!(said(&world), format!("{well}; it is not being updated: {told}"));
         assert_eq!(world.tenant["kubeconfig"], KUBECONFIG);
     }
     world.report_status(&report(json!(null)));

@@ -91,7 +91,7 @@ fn cluster_of_unknown_place_needs_an_administrator() {
         assert_eq!(world.phase(), phase);
         is(&world, "RemoteConsistent", "Unknown", "PlaceUnknown");
         let message = world.status["message"].as_str().unwrap();
-        assert!(message.contains("an administrator has to restore Object managed-demo-x7k2p"), "{message}");
+        assert!(message.contains("an administrator must restore Object managed-demo-x7k2p"), "{message}");
         world.spec["tearDownCluster"] = json!(true);
     }
     is(&world, "ProwJobCompleted", "False", "TearingDown");
@@ -285,5 +285,5 @@ fn claim_on_a_deleted_pool_has_no_queue_position() {
     is(&world, "ClusterAssigned", "False", "PoolDeleting");
     assert!(world.status["queue"].is_null(), "{}", world.status);
     let text = world.status.to_string() + &json!(world.conditions).to_string();
-    assert!(!text.contains("place 1") && text.contains("gives no clusters any more"), "{text}");
+    assert!(!text.contains("place 1") && text.contains("no longer provides clusters"), "{text}");
 }

@@ -35,28 +35,28 @@ fn east() -> HubPin {
 /// The hub is as given, and would be taken but for one thing.
 #[rstest]
 #[case::broken(&[], &[("weight", "heavy")], json!({}), wish(), NoHub::NoHubMatches, "its ProviderConfig cannot be read: annotation testplatform.ci.openshift.org/weight is \"heavy\"")]
-#[case::backend(&[], &[], json!({}), asking(|w| w.backend = Backend::Osac), NoHub::NoHubMatches, "it makes no clusters with osac")]
+#[case::backend(&[], &[], json!({}), asking(|w| w.backend = Backend::Osac), NoHub::NoHubMatches, "it creates no clusters with osac")]
 #[case::selector(&[("x/region", "eu")], &[], json!({}), asking(|w| drop(w.selector.insert("x/region".into(), "us".into()))), NoHub::NoHubMatches, "it has no label x/region=us")]
 #[case::required(&[], &[], json!({}), asking(|w| { w.required.insert("x/arch".into(), "arm64".into()); w.pin = Some(east()); }), NoHub::NoHubMatches, "it has no label x/arch=arm64")]
 #[case::class(&[], &[("classes", "worker")], json!({}), metal(1), NoHub::NoHubMatches, "it has no nodes of class metal")]
 #[case::class_told(&[], &[], json!({ "classes": { "worker": {} } }), metal(1), NoHub::NoHubMatches, "it has no nodes of class metal")]
-#[case::zone(&[], &[("zones", "a,b")], json!({}), asking(|w| w.zones = ["b", "c"].map(str::to_owned).into()), NoHub::NoHubMatches, "it makes no nodes in zone c")]
+#[case::zone(&[], &[("zones", "a,b")], json!({}), asking(|w| w.zones = ["b", "c"].map(str::to_owned).into()), NoHub::NoHubMatches, "it creates no nodes in zone c")]
 #[case::not_allowed(&[], &[("tenants-allow", "team-b")], json!({}), wish(), NoHub::TenantNotAllowed, "it is not offered to this namespace")]
 #[case::denied(&[], &[("tenants-deny", "team-a")], json!({}), wish(), NoHub::TenantNotAllowed, "it is not offered to this namespace")]
 #[case::dedicated(&[("dedicated", "team-b")], &[], json!({}), wish(), NoHub::TenantNotAllowed, "it is not offered to this namespace")]
-#[case::version(&[], &[("versions", ">=4.18 <4.20")], json!({}), asking(|w| w.version = Some("4.20.3".into())), NoHub::VersionUnsupported, "it cannot make version 4.20.3")]
-#[case::version_told(&[], &[("versions", "4.20")], json!({ "backends": { "hypershift": { "versions": ["4.19"] } } }), asking(|w| w.version = Some("4.20.3".into())), NoHub::VersionUnsupported, "it cannot make version 4.20.3")]
-#[case::no_version(&[], &[("versions", "4.20")], json!({}), asking(|w| w.version = Some("newest".into())), NoHub::VersionUnsupported, "it cannot make version newest")]
+#[case::version(&[], &[("versions", ">=4.18 <4.20")], json!({}), asking(|w| w.version = Some("4.20.3".into())), NoHub::VersionUnsupported, "it cannot create version 4.20.3")]
+#[case::version_told(&[], &[("versions", "4.20")], json!({ "backends": { "hypershift": { "versions": ["4.19"] } } }), asking(|w| w.version = Some("4.20.3".into())), NoHub::VersionUnsupported, "it cannot create version 4.20.3")]
+#[case::no_version(&[], &[("versions", "4.20")], json!({}), asking(|w| w.version = Some("newest".into())), NoHub::VersionUnsupported, "it cannot create version newest")]
 #[case::given_up(&[], &[], json!({}), asking(|w| w.excluded = ["east".to_owned()].into()), NoHub::NoCapacity, "it could not be reached for this claim before")]
 #[case::closed(&[("schedulable", "false")], &[], json!({}), wish(), NoHub::NoCapacity, "it takes no new clusters")]
 #[case::closed_to_pins(&[("schedulable", "false")], &[], json!({}), asking(|w| w.pin = Some(east())), NoHub::NoCapacity, "it takes no new clusters")]
-#[case::unwell(&[], &[], json!({ "health": { "ready": false, "message": "etcd is slow" } }), wish(), NoHub::NoCapacity, "it is not well: etcd is slow")]
-#[case::problem(&[], &[], json!({ "backends": { "hypershift": { "problem": "no HostedClusters" } } }), wish(), NoHub::NoCapacity, "it is not well: no HostedClusters")]
-#[case::free(&[], &[], json!({ "classes": { "metal": { "free": 2 } } }), metal(3), NoHub::NoCapacity, "it has 2 free nodes of class metal, and 3 are asked for")]
+#[case::unwell(&[], &[], json!({ "health": { "ready": false, "message": "etcd is slow" } }), wish(), NoHub::NoCapacity, "it is not healthy: etcd is slow")]
+#[case::problem(&[], &[], json!({ "backends": { "hypershift": { "problem": "no HostedClusters" } } }), wish(), NoHub::NoCapacity, "it is not healthy: no HostedClusters")]
+#[case::free(&[], &[], json!({ "classes": { "metal": { "free": 2 } } }), metal(3), NoHub::NoCapacity, "it has 2 free nodes of class metal, and 3 are requested")]
 #[case::full(&[], &[("max-clusters", "4")], json!({ "backends": { "hypershift": { "clusters": 3 }, "caas": { "clusters": 1 } } }), wish(), NoHub::NoCapacity, "it has 4 of at most 4 clusters")]
 #[case::reserved(&[], &[("max-clusters", "10"), ("reserved-percent", "20")], json!({ "backends": { "hypershift": { "clusters": 8 } } }), wish(), NoHub::NoCapacity, "it has 8 of at most 10 clusters, of which 20 % are kept free")]
 #[case::full_to_pins(&[], &[("max-clusters", "0")], json!({}), asking(|w| w.pin = Some(east())), NoHub::NoCapacity, "it has 0 of at most 0 clusters")]
-#[case::slots(&[], &[("max-provisioning", "2")], json!({ "backends": { "hypershift": { "clusters": 9, "provisioning": 2 } } }), wish(), NoHub::NoCapacity, "it is making 2 clusters, and may make 2 at a time")]
+#[case::slots(&[], &[("max-provisioning", "2")], json!({ "backends": { "hypershift": { "clusters": 9, "provisioning": 2 } } }), wish(), NoHub::NoCapacity, "it is creating 2 of at most 2 clusters at a time")]
 fn a_hub_is_rejected_with_a_sentence(
     #[case] labels: Pairs<'_>,
     #[case] annotations: Pairs<'_>,
@@ -190,7 +190,7 @@ fn a_refusal_tells_of_ten_hubs_the_nearest_first() {
     assert_eq!(refusal.digest[0], "near: it has 0 of at most 0 clusters");
     assert_eq!(refusal.digest[1], "far-00: it is not offered to this namespace");
     assert_eq!(refusal.digest[9], "and 4 hubs more");
-    assert!(refusal.to_string().starts_with("no hub that fits takes a new cluster now"), "{refusal}");
+    assert!(refusal.to_string().starts_with("no matching hub accepts a new cluster now"), "{refusal}");
     assert!(refusal.digest.iter().all(|line| line.len() <= 256));
 }
 

@@ -202,7 +202,7 @@ fn unsupported_tenant_credential_is_refused_by_name() {
         }
         world.settle();
         let words =
-            format!("spec.byoc cannot be served: template {template} takes no credentials of its own");
+            format!("spec.byoc cannot be served: template {template} does not accept credentials of a claim");
         assert!(world.refusal_message().contains(&words), "{}", world.refusal_message());
         assert!(world.made == 0 && world.brought.is_empty());
     }
@@ -210,7 +210,7 @@ fn unsupported_tenant_credential_is_refused_by_name() {
         w.catalogue_entry("hosted")["bringYourOwn"]["sshKey"] = json!(false);
         w.spec["byoc"]["sshKeySecretRef"] = json!({ "name": "my-key" });
     });
-    let part = "spec.byoc.sshKeySecretRef cannot be served: template hosted takes no SSH key";
+    let part = "spec.byoc.sshKeySecretRef cannot be served: template hosted does not accept an SSH key";
     assert!(words.contains(part), "{part} is not in: {words}");
     // A reference that no template could accept is an error of the claim itself.
     let mut world = World::brought_by_template();

@@ -81,7 +81,7 @@ fn nodes_that_do_not_go_block_the_teardown() {
     world.settle();
     assert_eq!(level(&world, "TearDownComplete"), is("False", "Blocked"));
     let said = world.condition_message("TearDownComplete");
-    assert!(said.contains("its nodes go first"), "{said}");
+    assert!(said.contains("its nodes are deleted first"), "{said}");
     assert!(world.remote.as_ref().unwrap()["metadata"]["deletionTimestamp"].is_null());
     world.nodes_stay = false;
     world.settle();

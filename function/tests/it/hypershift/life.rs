@@ -67,7 +67,7 @@ fn ready_is_ready_with_its_credentials() {
     assert_eq!(level(&world, "ControlPlaneAvailable"), is("False", "Creating"));
     assert_eq!(
         world.status["progress"]["message"],
-        "the control plane is being made, waiting for etcd: QuorumLost"
+        "the control plane is being created, waiting for etcd: QuorumLost"
     );
     world.hypershift_installs();
     world.settle();

@@ -51,8 +51,8 @@ fn ready() -> World {
 #[test]
 fn unwritable_claim_secret_is_reported() {
     for (words, reason, told) in [
-        (CONTROLLED, "SecretTaken", "not this claim's"),
-        (UNCONTROLLED, "SecretTaken", "not this claim's"),
+        (CONTROLLED, "SecretTaken", "does not belong to this claim"),
+        (UNCONTROLLED, "SecretTaken", "does not belong to this claim"),
         (QUOTA, "SecretMissing", "exceeded quota: few"),
     ] {
         let mut world = ready();

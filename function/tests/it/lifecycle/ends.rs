@@ -48,9 +48,13 @@ fn unreachable_hub_of_a_teardown_is_named() {
     world.reachable = false;
     world.spec["tearDownCluster"] = json!(true);
     world.settle();
-    let away = "the hub was not told to tear it down: the hub cannot be reached: the connection is refused";
-    assert_eq!(world.status["message"], format!("the cluster runs on: {away}"));
-    assert_eq!(world.conditions["ProwJobCompleted"]["message"], format!("the cluster is paid for: {away}"));
+    let away =
+        "the teardown request has not reached the hub: the hub cannot be reached: the connection is refused";
+    assert_eq!(world.status["message"], format!("the cluster is still running, because {away}"));
+    assert_eq!(
+        world.conditions["ProwJobCompleted"]["message"],
+        format!("the cluster is still incurring cost, because {away}")
+    );
     world.reachable = true;
     world.settle();
     assert_eq!(world.status["message"], "the cluster is being torn down");

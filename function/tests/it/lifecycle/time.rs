@@ -120,8 +120,7 @@ fn a_cleanup_shortens_and_never_lengthens() {
     assert_eq!(shown(&world), usual);
     world.annotations[note] = json!("2026-11-21T10:15:00Z");
     world.settle();
-    let words =
-        "the cluster is ready; the runs that own it are over, so it is torn down at 2026-11-21T10:45:00Z";
+    let words = "the cluster is ready; the runs that own it have finished, so it is torn down at 2026-11-21T10:45:00Z";
     assert_eq!(shown(&world), (json!("2026-11-21T10:45:00Z"), words.to_owned()));
     // Nobody asked, it is not so, it cannot be read, or it would be later: then it is as if there were none.
     for (field, value) in [
@@ -296,7 +295,7 @@ fn unmet_dependency_is_named_after_the_timeout() {
     assert_eq!((phase.as_str(), accepted), ("Failed", pair("False", "EnvironmentConfigMissing")));
     let sentence = message.as_str().unwrap();
     let held = world.conditions["RequestAccepted"]["message"].as_str().unwrap();
-    let wanted = format!("not ready within the provision timeout; no cluster was asked for: {held}");
+    let wanted = format!("not ready within the provision timeout; no cluster was requested: {held}");
     assert_eq!(sentence, wanted);
     let before = told(&world);
     // Also after a pass that failed elsewhere, which makes core forget what was shown.

@@ -127,7 +127,7 @@ fn arbitrary_content_of_the_secret_keeps_the_answer_valid() {
     world.settle();
     world.hub_ready();
     world.settle();
-    for text in ["Deprovisioning", "ipi-aws", "the hub has what was asked for", ""] {
+    for text in ["Deprovisioning", "ipi-aws", "the hub's object matches the request", ""] {
         let credentials = world.objects.get_mut("credentials").unwrap();
         credentials.details.insert("kubeAdminPassword".into(), text.into());
         let answer = world.pass();

@@ -28,7 +28,7 @@ fn nodes_come_and_go() {
     world.osac_job("job-2", "provision", "Succeeded", "");
     world.settle();
     assert_eq!(world.condition("SpecApplied"), is("False", "Applying"));
-    assert!(world.condition_message("SpecApplied").contains("node group workers changes its size"));
+    assert!(world.condition_message("SpecApplied").contains("node group workers is being resized"));
     world.osac_makes();
     world.settle();
     assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));

@@ -60,7 +60,7 @@ fn existing_namespace_is_not_taken_over() {
     world.hub.insert(at.clone(), before.clone());
     world.settle();
     assert_eq!((world.reason().as_str(), world.ready, world.issued), ("SpaceRefused", false, 0));
-    assert!(world.status["message"].as_str().unwrap().ends_with("it is not taken over"), "{}", world.status);
+    assert!(world.status["message"].as_str().unwrap().ends_with("it is not used"), "{}", world.status);
     assert_eq!(world.names(), ["namespace"]);
     assert_eq!(world.hub, [(at, before)].into());
     // Nor does it go with the claim.

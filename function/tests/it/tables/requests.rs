@@ -98,7 +98,7 @@ const REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
         "Failed",
         "False",
         Request::InvalidClaim,
-        "spec.nodeGroups: belongs to template, and not to ciOperator",
+        "spec.nodeGroups: belongs to template, not to ciOperator",
     ),
     (
         |w| w.spec = json!({ "clusterClaim": { "version": "4.20" } }),
@@ -203,7 +203,7 @@ const POOL_REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
         "Pending",
         "False",
         Request::CatalogueInvalid,
-        "data.pools is no list",
+        "data.pools is not a list",
     ),
     (
         |w| {
@@ -220,7 +220,8 @@ const POOL_REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
         "Pending",
         "False",
         Request::PoolNotFound,
-        "there is no pool with product ocp, version 4.21, architecture amd64; create a new claim for one that is: hive-pools/aws-420 (ocp 4.20 amd64 aws dpp), hive-pools/aws-419",
+        "there is no pool with product ocp, version 4.21, architecture amd64; create a new claim for one of: hive-pools/aws-420 (ocp \
+        4.20 amd64 aws dpp), hive-pools/aws-419",
     ),
     (
         |w| w.spec["clusterClaim"]["pool"] = json!({ "name": "nope", "namespace": "n" }),
@@ -234,21 +235,21 @@ const POOL_REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
         "Pending",
         "False",
         Request::PoolNotAllowed,
-        "is not offered to namespace tenant-a; create a new claim for one that is: hive-pools/aws-419",
+        "is not offered to namespace tenant-a; create a new claim for one of: hive-pools/aws-419",
     ),
     (
         |w| w.catalogue.as_mut().unwrap()["hubs"][0]["cordon"] = json!(true),
         "Pending",
         "False",
         Request::HubFull,
-        "once there is room",
+        "when there is room",
     ),
     (
         |w| w.catalogue.as_mut().unwrap()["quotas"] = json!([{ "tenant": "tenant-a", "maxConcurrent": 0 }]),
         "Pending",
         "False",
         Request::QuotaExceeded,
-        "namespace tenant-a may have 0 clusters from pools at a time",
+        "namespace tenant-a has used its quota of 0 clusters from pools at a time",
     ),
     (
         |w| {
@@ -278,7 +279,7 @@ const POOL_REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
         "Pending",
         "False",
         Request::NoCapacity,
-        "this claim is served when one is given back",
+        "this claim is served when one is returned",
     ),
     (|_| {}, "Pending", "True", Request::Accepted, "the request was accepted"),
     // Errors in the block itself lead to Failed.
@@ -319,7 +320,7 @@ const BROUGHT_REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
         "Pending",
         "False",
         Request::SecretsNotCarried,
-        "the carrier of the Secrets has not said anything",
+        "the carrier of the Secrets has not reported anything",
     ),
     (
         |w| w.report_copies(false, "Forbidden", "Carried"),
@@ -351,7 +352,7 @@ const BROUGHT_REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
         "Pending",
         "True",
         Request::SecretsOutdated,
-        "the hub keeps the Secrets as they were carried",
+        "the hub keeps the Secrets that were copied before",
     ),
 ];
 

@@ -11,7 +11,7 @@ use crate::tables::Change;
 pub const REQUESTS: &[(Change, Request, &[&str])] = &[
     // The hub.
     (|_| {}, Request::HubsNotRead, &["the hubs were not read yet"]),
-    (|w| w.hubs = Some(vec![]), Request::NoHubMatches, &["no hub has what this claim asks for"]),
+    (|w| w.hubs = Some(vec![]), Request::NoHubMatches, &["no hub matches this claim"]),
     (
         |w| {
             w.hubs = Some(vec![build_hub("hub-1")]);
@@ -36,7 +36,7 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
     (
         |w| w.hubs = Some(vec![annotated("versions", "4.19")]),
         Request::VersionUnsupported,
-        &["hub-1: it cannot make version 4.20.3"],
+        &["hub-1: it cannot create version 4.20.3"],
     ),
     (
         |w| w.hubs = Some(vec![annotated("max-clusters", "0")]),
@@ -49,7 +49,7 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
             w.catalogue_entry("hosted")["namespace"] = json!("n".repeat(60));
         },
         Request::NoHubMatches,
-        &["is too long a name"],
+        &["is too long for a cluster"],
     ),
     (
         |w| {
@@ -57,7 +57,7 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
             w.spec = json!({ "template": "chart", "parameters": { "instanceType": "m5.large" } });
         },
         Request::NoHubMatches,
-        &["hub-1: it makes no clusters with caas"],
+        &["hub-1: it creates no clusters with caas"],
     ),
     (|w| w.environment = None, Request::EnvironmentConfigMissing, &["EnvironmentConfig envcfg"]),
     // The entry.
@@ -65,7 +65,7 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
         |w| w.spec["template"] = json!("hosted-4-99"),
         Request::TemplateNotFound,
         &[
-            "there is no template hosted-4-99; set spec.template to one that is: ",
+            "there is no template hosted-4-99; set spec.template to one of: ",
             "hosted (Hosted on the hub), hosted-next, order, topology",
         ],
     ),
@@ -87,14 +87,14 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
     (
         |w| w.spec["template"] = json!("others"),
         Request::TemplateNotAllowed,
-        &["template others is not offered to namespace tenant-a; set spec.template to one that is: chart"],
+        &["template others is not offered to namespace tenant-a; set spec.template to one of: chart"],
     ),
     (
         |w| w.spec["template"] = json!("broken"),
         Request::CatalogueInvalid,
         &[
             "template broken cannot be used: data.",
-            "data.backendRef.templateID: is no name",
+            "data.backendRef.templateID: is not a name",
             "data.image: is missing",
         ],
     ),
@@ -102,7 +102,7 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
     (
         |w| w.spec["version"] = json!("4.19"),
         Request::VersionUnsupported,
-        &["spec.version is none of the template's: set one that is: 4.22.0, 4.21.0, 4.20.9, 4.20.3;"],
+        &["spec.version is not offered by the template; set one of: 4.22.0, 4.21.0, 4.20.9, 4.20.3;"],
     ),
     (
         |w| w.spec = json!({ "template": "order", "version": "4.20" }),
@@ -118,19 +118,19 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
     (
         |w| w.spec = json!({ "template": "order", "releaseImage": "quay.io/x:1" }),
         Request::VersionUnsupported,
-        &["not left to claims"],
+        &["the template does not allow it"],
     ),
     (
         |w| w.spec = json!({ "template": "topology", "releaseImage": "quay.io/x:1" }),
         Request::FieldRefused,
-        &["spec.releaseImage cannot be brought along: cluster-api takes none"],
+        &["spec.releaseImage cannot be set: cluster-api does not accept any"],
     ),
     // Parameters.
     (
         |w| w.spec["parameters"] = json!({ "fipps": true }),
         Request::InvalidParameter,
         &[
-            "spec.parameters.fipps is no parameter of this template; it has channel, fips, proxy, replicas, sshKey",
+            "spec.parameters.fipps is not a parameter of this template; it has channel, fips, proxy, replicas, sshKey",
         ],
     ),
     (
@@ -168,7 +168,7 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
     (
         |w| groups(w, &json!({ "name": "Not A Name" })),
         Request::InvalidNodeGroups,
-        &["spec.nodeGroups[0].name is no DNS label"],
+        &["spec.nodeGroups[0].name is not a DNS label"],
     ),
     (
         |w| groups(w, &json!({ "class": "huge" })),
@@ -178,12 +178,12 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
     (
         |w| groups(w, &json!({ "count": 11 })),
         Request::InvalidNodeGroups,
-        &["may have 11 nodes in all, and at most 10"],
+        &["may have 11 nodes in total; at most 10"],
     ),
     (
         |w| w.spec["nodeGroups"] = json!([]),
         Request::InvalidNodeGroups,
-        &["has 0 nodes in all, and needs at least 1"],
+        &["has 0 nodes in total and needs at least 1"],
     ),
     (
         |w| groups(w, &json!({ "count": null, "autoscale": { "min": 0, "max": 3 } })),
@@ -212,7 +212,7 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
             w.spec["nodeGroups"].as_array_mut().unwrap().push(twice);
         },
         Request::InvalidNodeGroups,
-        &["spec.nodeGroups[1].name is there already"],
+        &["spec.nodeGroups[1].name is already used"],
     ),
     (
         |w| {
@@ -231,7 +231,7 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
     (
         |w| groups(w, &json!({ "failureDomain": "z" })),
         Request::FieldRefused,
-        &["spec.nodeGroups[0].failureDomain cannot be asked for: hypershift"],
+        &["spec.nodeGroups[0].failureDomain cannot be requested: hypershift"],
     ),
     (
         |w| {
@@ -261,7 +261,7 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
             w.spec = json!({ "template": "chart", "parameters": { "instanceType": "m5.large" }, "nodeGroups": [] });
         },
         Request::FieldRefused,
-        &["spec.nodeGroups cannot be asked for: what nodes a cluster of caas has is in its parameters"],
+        &["spec.nodeGroups cannot be set: the nodes of a cluster of caas are set by its parameters"],
     ),
     (
         |w| w.spec["controlPlane"] = json!({ "replicas": 5 }),
@@ -281,9 +281,13 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
     (
         |w| w.spec["network"] = json!({ "podCIDR": "10.0.0.1/14" }),
         Request::FieldRefused,
-        &["spec.network.podCIDR does not begin"],
+        &["spec.network.podCIDR has host bits set"],
     ),
-    (|w| w.spec["network"] = json!({ "podCIDR": "pods" }), Request::FieldRefused, &["no block of addresses"]),
+    (
+        |w| w.spec["network"] = json!({ "podCIDR": "pods" }),
+        Request::FieldRefused,
+        &["not a block of addresses"],
+    ),
     (
         |w| w.spec["network"] = json!({ "podCIDR": "10.132.0.0/14", "serviceCIDR": "10.133.0.0/16" }),
         Request::FieldRefused,
@@ -292,23 +296,23 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
     (
         |w| w.spec["network"] = json!({ "machineCIDR": "10.0.0.0/24" }),
         Request::FieldRefused,
-        &["spec.network.machineCIDR is not left"],
+        &["spec.network.machineCIDR cannot be set"],
     ),
     (
         |w| w.spec["network"] = json!({ "dnsNameservers": ["10.0.0.1"] }),
         Request::FieldRefused,
-        &["dnsNameservers is not left"],
+        &["dnsNameservers cannot be set"],
     ),
     (
         |w| w.spec = json!({ "template": "topology", "network": { "external": { "networkID": "public" }, "internal": { "subnetID": "x" } } }),
         Request::FieldRefused,
-        &["spec.network.internal.subnetID is not left", "spec.network.external.networkID is no UUID"],
+        &["spec.network.internal.subnetID cannot be set", "spec.network.external.networkID is not a UUID"],
     ),
     // The cluster's prerequisites, without any report.
     (
         |w| *w = World::with_prerequisites(),
         Request::PlatformCredentialsNotReady,
-        &["demo-x7k2p-cloud-credential", "clusters.cloudCredentials of its configuration has to be on"],
+        &["demo-x7k2p-cloud-credential", "clusters.cloudCredentials in its configuration must be on"],
     ),
     (
         |w| {
@@ -316,25 +320,29 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
             w.catalogue_entry("topology")["backendRef"].as_object_mut().unwrap().remove("cloudCredential");
         },
         Request::PrerequisitesNotReady,
-        &["demo-x7k2p-prerequisites", "clusters.prerequisites of its configuration has to be on"],
+        &["demo-x7k2p-prerequisites", "clusters.prerequisites in its configuration must be on"],
     ),
     // The quota, which comes before whether anybody makes it.
     (
         |w| w.catalogue = Some(json!({ "quotas": [{ "tenant": "*", "maxConcurrent": 0 }] })),
         Request::QuotaExceeded,
-        &["namespace tenant-a may have 0 clusters at a time"],
+        &["namespace tenant-a has used its quota of 0 clusters at a time"],
     ),
     (
         |w| w.catalogue = Some(json!({ "quotas": [{ "tenant": "*", "budget": 1 }] })),
         Request::QuotaExceeded,
-        &["a cluster that fits costs 2, and namespace tenant-a has a budget of 1"],
+        &["a matching cluster costs 2, and namespace tenant-a has a budget of 1"],
     ),
     (
         |w| w.catalogue = Some(json!({ "quotas": [{ "tenant": "tenant-a", "budget": "much" }] })),
         Request::CatalogueInvalid,
-        &["how much this namespace may have cannot be read"],
+        &["the quota of this namespace cannot be read"],
     ),
-    (|w| w.catalogue = Some(json!({ "quotas": 5 })), Request::CatalogueInvalid, &["data.quotas is no list"]),
+    (
+        |w| w.catalogue = Some(json!({ "quotas": 5 })),
+        Request::CatalogueInvalid,
+        &["data.quotas is not a list"],
+    ),
 ];
 
 /// A hub with an annotation of ours.
@@ -374,7 +382,7 @@ fn every_refusal_of_a_template_claim_names_the_field() {
 #[test]
 fn claim_that_no_api_server_admits_is_failed() {
     for (field, value, part) in [
-        ("template", json!({ "name": "hosted" }), "spec.template: is not a text"),
+        ("template", json!({ "name": "hosted" }), "spec.template: must be a string"),
         ("parameters", json!([]), "spec.parameters: "),
         ("version", json!(4.2), "spec.version: expected a string"),
         ("nodeGroups", json!([{ "name": "a" }]), "spec.nodeGroups[0]: missing field `class`"),

@@ -49,14 +49,14 @@ fn change_of_mutable_field_applies(
 #[case("hosted", "hub", json!({ "name": "hub-2" }), "Immutable", "spec.hub cannot change")]
 #[case("hosted", "timeouts", json!({ "provision": "1h" }), "Immutable", "spec.timeouts cannot change")]
 #[case("hosted", "nodeGroups", group(&json!({ "arch": "s390x" })), "Immutable", "spec.nodeGroups[0].arch cannot change")]
-#[case("hosted", "template", json!("topology"), "Immutable", "spec.template is for cluster-api, and the cluster was made by hypershift")]
+#[case("hosted", "template", json!("topology"), "Immutable", "spec.template is for cluster-api, and the cluster was created from hypershift")]
 #[case("hosted", "template", json!("nothing"), "TemplateNotFound", "there is no template nothing")]
 #[case("hosted", "template", json!("retired"), "TemplateNotFound", "is switched off")]
 #[case("hosted", "template", json!("others"), "TemplateNotFound", "is not offered to namespace tenant-a")]
 #[case("hosted-next", "template", json!("hosted"), "Immutable", "spec.template does not name")]
 #[case("hosted", "version", json!("4.22.0"), "Rejected", "spec.version cannot be reached from 4.20.3 in one step")]
-#[case("hosted-next", "releaseImage", json!("quay.io/x:1"), "Rejected", "spec.releaseImage is not left to claims")]
-#[case("hosted", "version", json!("4.99"), "Rejected", "spec.version is none of the template's")]
+#[case("hosted-next", "releaseImage", json!("quay.io/x:1"), "Rejected", "spec.releaseImage cannot be set, because the template does not allow it")]
+#[case("hosted", "version", json!("4.99"), "Rejected", "spec.version is not offered by the template")]
 #[case("hosted", "version", json!(4.2), "Rejected", "spec.version expected a string")]
 #[case("hosted", "nodeGroups", group(&json!({ "class": "huge" })), "Rejected", "spec.nodeGroups[0].class must be one of")]
 #[case("hosted", "parameters", json!({ "channel": "slow" }), "Rejected", "spec.parameters.channel must be one of")]
@@ -111,7 +111,7 @@ fn a_version_never_goes_back_and_cluster_api_walks() {
     world.spec["version"] = json!("4.20.3");
     assert_eq!(
         kept(&world).unwrap().1,
-        "spec.version would go back from 4.20.9 to 4.20.3; the cluster stays as it was asked for"
+        "spec.version would be a downgrade from 4.20.9 to 4.20.3; the cluster stays as requested"
     );
     let mut world = made("topology", &json!({ "version": "1.29" }));
     world.spec["version"] = json!("1.31");
@@ -204,7 +204,7 @@ fn a_catalogue_that_is_gone_or_broken_loses_nothing() {
     let changes: [(Change, &str); 6] = [
         (
             |w| w.catalogue_entry("hosted")["defaultNodeGroups"][0]["name"] = json!("Workers_1"),
-            "data.defaultNodeGroups[0].name: is no DNS label",
+            "data.defaultNodeGroups[0].name: is not a DNS label",
         ),
         (
             |w| {

@@ -106,5 +106,5 @@ fn a_cluster_counts_though_its_claim_is_too_deep() {
     request.required_resources.get_mut("clusters").unwrap().items = vec![resource];
     let (phase, message) = answer(&request, &world);
     assert_eq!(phase, "Pending");
-    assert!(message.contains("namespace tenant-a may have 1 cluster"), "{message}");
+    assert!(message.contains("namespace tenant-a has used its quota of 1 cluster"), "{message}");
 }

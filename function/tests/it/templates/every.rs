@@ -143,7 +143,7 @@ fn remaining_objects_stay_after_primary_and_credentials_are_lost() {
                 if known {
                     let said = world.status["message"].as_str().unwrap_or_default();
                     assert!(
-                        said.contains("nothing is left that tells on which hub the cluster is"),
+                        said.contains("no record is left of the hub that the cluster is on"),
                         "{at}: {said}"
                     );
                 }
@@ -228,7 +228,7 @@ fn a_hub_that_makes_no_such_clusters_is_not_chosen() {
         world.hubs = Some(vec![hub_for(other, "hub-1")]);
         world.settle();
         assert_eq!(world.phase(), "Pending", "{backend}");
-        let why = format!("it makes no clusters with {backend}");
+        let why = format!("it creates no clusters with {backend}");
         assert!(world.refusal_message().contains(&why), "{}", world.refusal_message());
     }
 }

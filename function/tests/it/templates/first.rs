@@ -87,7 +87,7 @@ fn limits_of_the_template_are_the_claims() {
     assert_eq!(life(&world).effective.unwrap().to_short_string(), "8h");
 }
 
-/// Tools wait for conditions; one that is not there yet is an error to some.
+/// Tools wait for conditions; one that is not created yet is an error to some.
 #[test]
 fn first_response_has_every_condition() {
     for change in [|_: &mut World| (), |w: &mut World| w.spec["version"] = json!(7)] {
@@ -130,7 +130,7 @@ fn deprecated_template_works_with_a_warning() {
     let world = World::with_template("topology");
     let request = judged(&world).plan.request.unwrap();
     assert_eq!(request.issues[0].reason.as_str(), "TemplateDeprecated");
-    assert_eq!(request.issues[0].message, "template topology should not be used any more: use hosted");
+    assert_eq!(request.issues[0].message, "template topology is deprecated: use hosted");
     assert!(matches!(templated(&world).resolution, Resolution::Resolved(_)));
     assert_eq!(effective(&world)["version"], "1.29.4");
     let mut world = World::with_template("hosted");
@@ -138,10 +138,7 @@ fn deprecated_template_works_with_a_warning() {
     assert!(judged(&world).plan.request.unwrap().issues.is_empty());
     world.spec["version"] = json!("4.20.9");
     let request = judged(&world).plan.request.unwrap();
-    assert_eq!(
-        request.issues[0].message,
-        "this version of template hosted should not be used any more: it leaks"
-    );
+    assert_eq!(request.issues[0].message, "this version of template hosted is deprecated: it leaks");
 }
 
 /// Always the catalogue of templates; pools, peers and hubs while nothing was asked of a hub.

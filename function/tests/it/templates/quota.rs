@@ -40,9 +40,7 @@ fn clusters_of_every_block_count_and_the_older_claim_comes_first() {
     ));
     assert!(waits(&mut world));
     assert!(
-        world
-            .refusal_message()
-            .contains("namespace tenant-a may have 2 clusters at a time, and all of it is taken")
+        world.refusal_message().contains("namespace tenant-a has used its quota of 2 clusters at a time")
     );
     // One that waits comes first only if it is older, and waits for quota alone.
     world.peers[2] = build_peer("two", "tenant-a", &refused("QuotaExceeded"));

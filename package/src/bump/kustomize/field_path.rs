@@ -132,7 +132,7 @@ fn set_matching(
     set: &mut dyn FnMut(&mut Value, bool) -> Result<(), PathError>,
 ) -> Result<usize, PathError> {
     let expression = Regex::new(pattern).map_err(|error| {
-        PathError::Refused(format!("{} is no regular expression: {error}", text::quote_excerpt(pattern)))
+        PathError::Refused(format!("{} is not a regular expression: {error}", text::quote_excerpt(pattern)))
     })?;
     let mut count = 0;
     for item in items.iter_mut() {

@@ -25,11 +25,11 @@ impl FieldOptions {
         if self.delimiter.is_empty() {
             return Ok(value.clone());
         }
-        let whole = part_text(value)?;
-        let mut parts = whole.trim().split(&*self.delimiter);
+        let text = part_text(value)?;
+        let mut parts = text.trim().split(&*self.delimiter);
         let part = usize::try_from(self.index).ok().and_then(|index| parts.nth(index));
         let Some(part) = part else {
-            let what = format!("{} has no part {}", text::quote_excerpt(&whole), self.index);
+            let what = format!("{} has no part {}", crate::bump::text::quote_excerpt(&text), self.index);
             return Err(PathError::Refused(what));
         };
         typed_like(value, part)

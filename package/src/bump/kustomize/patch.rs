@@ -42,7 +42,7 @@ impl Patch {
         if bytes.starts_with(b"[")
             && let Err(error) = serde_json::from_slice::<Value>(bytes)
         {
-            let what = format!("a patch that begins with [ and is no JSON: {error}");
+            let what = format!("a patch that begins with [ and is not JSON: {error}");
             return Err(at.report_problem(
                 what,
                 "write keys and texts in double quotes, or a list of one entry a line",

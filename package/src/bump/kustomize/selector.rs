@@ -128,7 +128,7 @@ fn anchored_regex(field: &str, pattern: Option<&str>) -> Result<Option<Regex>, S
     let Some(pattern) = pattern.filter(|pattern| !pattern.is_empty()) else { return Ok(None) };
     let anchored = Regex::new(&format!("^(?:{pattern})$"));
     anchored.map(Some).map_err(|error| {
-        format!("target.{field} {} is no regular expression: {error}", text::quote_excerpt(pattern))
+        format!("target.{field} {} is not a regular expression: {error}", text::quote_excerpt(pattern))
     })
 }
 

@@ -204,7 +204,7 @@ impl KustomizationSpec {
             let line = text::find_line(bytes, &format!("{needle}:")).unwrap_or(1);
             let what = match unknown {
                 Some(field) => {
-                    format!("{} is no field that kustomize knows here", text::quote_excerpt(field))
+                    format!("{} is not a field that kustomize knows here", text::quote_excerpt(field))
                 }
                 None => format!("{path} is not readable: {}", text::quote_excerpt(&inner)),
             };

@@ -125,7 +125,7 @@ fn check_carrier(of: &Value, path: &str, who: &str, found: &mut FieldProblems) {
 fn check_namespace(of: &Value, field: &str, path: &str, found: &mut FieldProblems) {
     let Some(name) = of[field].as_str() else { return };
     if ObjectName::try_from(name).is_ok() && (name.contains('.') || name.len() > 63) {
-        let sentence = "is no name of a namespace: lower-case letters, digits and -, at most 63";
+        let sentence = "is not a name of a namespace: lower-case letters, digits and -, at most 63";
         found.push((format!("{path}.{field}"), sentence));
     }
 }

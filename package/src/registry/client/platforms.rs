@@ -20,7 +20,7 @@ impl Client {
             return Ok(None);
         }
         let (root, bytes) = self.root(answer)?;
-        let no_image = || format!("{} is no image", self.reference);
+        let no_image = || format!("{} is not an image", self.reference);
         if is_index(root.media_type()) {
             let index: ImageIndex = serde_json::from_slice(&bytes).with_context(no_image)?;
             let platforms = index.manifests().iter().filter_map(|manifest| manifest.platform().as_ref());

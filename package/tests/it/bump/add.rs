@@ -48,7 +48,10 @@ fn new_cluster_needs_environment_and_extensible_list() {
 
     request.add_clusters = vec!["Not a name".to_owned()];
     let problems = plan(&crate::bump::support::tree(), &request).unwrap_err();
-    assert!(problems.iter().any(|problem| problem.what.contains("is no name of a cluster")), "{problems:?}");
+    assert!(
+        problems.iter().any(|problem| problem.what.contains("is not a name of a cluster")),
+        "{problems:?}"
+    );
 }
 
 #[test]

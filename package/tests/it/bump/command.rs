@@ -105,7 +105,7 @@ fn usage_errors_exit_with_1_and_help_with_0() {
     for (arguments, said) in [
         (vec!["apply", "--env", "dev", "--to", "0ddd632"], "is a short commit"),
         (vec!["apply", "--env", "dev", "--to", "main"], "is a branch or a tag"),
-        (vec!["apply", "--env", "moon", "--to", OTHER], "is no environment"),
+        (vec!["apply", "--env", "moon", "--to", OTHER], "is not an environment"),
         (vec!["apply", "--env", "dev"], "--to"),
         (
             vec!["apply", "--env", "dev,production", "--ring", "4", "--to", OTHER],
@@ -114,7 +114,7 @@ fn usage_errors_exit_with_1_and_help_with_0() {
         (vec!["apply", "--env", "production", "--to", OTHER], "no ring is given"),
         (vec!["apply", "--env", "production", "--ring", "9", "--to", OTHER], "no ring \"9\""),
         (vec!["apply", "--env", "dev", "--to", OTHER, "--source", "x"], "write OWNER/NAME"),
-        (vec!["apply", "--env", "dev", "--to", OTHER, "--component", "../x"], "is no name of a component"),
+        (vec!["apply", "--env", "dev", "--to", OTHER, "--component", "../x"], "is not a name of a component"),
         (vec!["apply", "--env", "dev", "--to", OTHER, "--component", "other"], "no such directory"),
         (vec!["apply", "--env", "dev", "--to", OTHER, "--rings", "none.yaml"], "none.yaml: cannot be read"),
         (vec!["check", "--base", "nowhere"], "no commit \"nowhere\""),

@@ -74,7 +74,7 @@ fn components_that_are_not_one_entry_a_line_are_refused() {
     }
     let tree = edited(STAGING, |text| text.replace("components:\n  - ", "components:\n    of: "));
     let said = problem(&tree, &dev_and_staging(OTHER));
-    assert!(said.contains(":15: components is no list of texts; "), "{said}");
+    assert!(said.contains(":15: components is not a list of texts; "), "{said}");
 }
 
 #[test]

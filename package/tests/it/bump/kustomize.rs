@@ -127,11 +127,11 @@ fn a_patch_may_match_a_remote_resource() {
 )]
 #[case::unknown_field(
     "resources: []\npatchs: []",
-    "a/kustomization.yaml:2: patchs is no field that kustomize knows here"
+    "a/kustomization.yaml:2: patchs is not a field that kustomize knows here"
 )]
 #[case::unknown_target(
     "patches:\n- patch: x\n  target:\n    nam: x",
-    "a/kustomization.yaml:4: nam is no field that kustomize knows here"
+    "a/kustomization.yaml:4: nam is not a field that kustomize knows here"
 )]
 #[case::no_target(
     "resources: [object.yaml]\npatches:\n- patch: '[{\"op\": \"remove\", \"path\": \"/spec\"}]'",
@@ -139,11 +139,11 @@ fn a_patch_may_match_a_remote_resource() {
 )]
 #[case::expression(
     "resources: [object.yaml]\npatches:\n- target: {name: '('}\n  patch: '[{\"op\": \"remove\", \"path\": \"/spec\"}]'",
-    "a/kustomization.yaml:4: target.name \"(\" is no regular expression"
+    "a/kustomization.yaml:4: target.name \"(\" is not a regular expression"
 )]
 #[case::flow(
     "resources: [object.yaml]\npatches:\n- target: {name: own}\n  patch: '[{op: remove, path: /spec}]'",
-    "a/kustomization.yaml:4: a patch that begins with [ and is no JSON"
+    "a/kustomization.yaml:4: a patch that begins with [ and is not JSON"
 )]
 #[case::operation(
     "resources: [object.yaml]\npatches:\n- target: {name: own}\n  patch: '[{\"op\": \"set\", \"path\": \"/spec\"}]'",

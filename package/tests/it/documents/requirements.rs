@@ -74,7 +74,7 @@ fn stands(row: &Row) -> Result<(), String> {
     if bare && how.starts_with("not yet on the engine: ") {
         return Err("nothing holds what is said to be there".to_owned());
     }
-    if bare && row.tests != "–" { Err(format!("{:?} is no test", row.tests)) } else { Ok(()) }
+    if bare && row.tests != "–" { Err(format!("{:?} is not a test", row.tests)) } else { Ok(()) }
 }
 
 #[test]

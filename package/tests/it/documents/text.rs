@@ -125,7 +125,7 @@ pub fn is_test(path: &str, text: &str, harness: &str, name: &str) -> Result<(), 
     let module = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
     let entry = format!("{module}::{name})");
     let listed = harness.lines().find(|line| line.contains(&entry));
-    let listed = listed.ok_or(format!("{name} in {path} is no test, and no harness lists it"))?;
+    let listed = listed.ok_or(format!("{name} in {path} is not a test, and no harness lists it"))?;
     if listed.contains(".measurement()") {
         return Err(format!("{name} in {path} is a measurement: it proves nothing where nobody asks for it"));
     }

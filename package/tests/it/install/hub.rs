@@ -49,7 +49,7 @@ fn invalid_arguments_are_refused_before_any_request() {
         (
             &own("{server: 'https://127.0.0.1:1', certificate-authority-data: bm90IGl0}"),
             &[],
-            "no certificate in PEM",
+            "not a certificate in PEM",
         ),
         (
             &own(&format!("{{server: 'https://127.0.0.1:1', certificate-authority-data: {key}}}")),

@@ -293,7 +293,7 @@ fn a_program_that_cannot_run_in_the_image_is_refused() {
     let script = script.display().to_string();
     let built = run(&mut tool(&["build", "--output", &output, "--function-binary", &script]));
     assert_eq!(built.status.code(), Some(1));
-    assert!(stderr(&built).contains("no program for 64-bit Linux") && stderr(&built).contains("script"));
+    assert!(stderr(&built).contains("not a program for 64-bit Linux") && stderr(&built).contains("script"));
     assert!(!Path::new(&output).exists(), "something was written");
 }
 

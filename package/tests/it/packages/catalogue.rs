@@ -42,7 +42,7 @@ fn problems_have_file_line_and_field() {
             "error: a.yaml:18: data.colour: is not a field of an entry",
             "error: a.yaml:14: data.cost: invalid type: string \"much\", expected u32",
             "error: a.yaml:16: data.releases[0].image: is missing: osac needs the image of version 4.20.3",
-            "error: a.yaml:17: data.releases[1].version: is missing: an image without a version tells nobody what runs",
+            "error: a.yaml:17: data.releases[1].version: is missing: an image without a version does not identify a release",
         ]
     );
     let missing = ENTRY.replace("  allowedTenants: [\"*\"]\n", "");
@@ -149,7 +149,7 @@ data:
 fn an_unread_limit_of_pools_is_a_problem() {
     assert_eq!(said(POOLS), [""; 0]);
     let unread = "is not a field of a catalogue of pools, so nobody reads it";
-    let unspaced = "is no name of a namespace: lower-case letters, digits and -, at most 63";
+    let unspaced = "is not a name of a namespace: lower-case letters, digits and -, at most 63";
     for (old, new, line, path, sentence) in [
         ("maxClusters:", "maxCluster:", 7, "hubs[0].maxCluster", unread),
         ("    maxClusters: 3", "    cordoned: true", 7, "hubs[0].cordoned", unread),
@@ -200,7 +200,7 @@ fn namespace_fields_need_valid_namespace_names() {
     let own = "    bringYourOwn: { imageSet: ocp, carrier: { name: c, namespace: a.b } }\n";
     let text =
         POOLS.replace("cluster-pools", "cluster.pools").replace("  quotas:", &format!("{own}  quotas:"));
-    let unspaced = "is no name of a namespace: lower-case letters, digits and -, at most 63";
+    let unspaced = "is not a name of a namespace: lower-case letters, digits and -, at most 63";
     let at = |line: usize, path: &str| format!("error: a.yaml:{line}: data.{path}: {unspaced}");
     assert_eq!(said(&text), [at(17, "pools[0].bringYourOwn.carrier.namespace")]);
     let unread = said(&text.replace("imageSet: ocp", "imageSet: ocp, release: x").replace("a.b", "a"));
@@ -241,12 +241,9 @@ fn expressions_that_can_never_be_true_are_a_problem() {
         let path = format!("error: a.yaml:15: data.{list}[0].manifests[0].ready: ");
         for (bad, sentence) in [
             ("object.status ==", "the expression cannot be parsed"),
-            (
-                "self.ready",
-                "the expression names a variable other than object, or a function that there is not",
-            ),
-            ("size(object)", "the expression gives something else than true or false"),
-            ("\" \"", "is no expression of 1 to 4096 characters"),
+            ("self.ready", "the expression names a variable other than object, or an unknown function"),
+            ("size(object)", "the result of the expression is neither true nor false"),
+            ("\" \"", "is not an expression of 1 to 4096 characters"),
         ] {
             assert_eq!(said(bad), [format!("{path}{sentence}")], "{bad}");
         }
@@ -323,6 +320,6 @@ fn the_exit_code_reports_problems_to_ci() {
         stdout(&output)
     );
     let output = run(&mut tool(&["check", "catalogue", folder.path().join("none.yaml").to_str().unwrap()]));
-    assert_eq!(output.status.code(), Some(1), "what cannot be read is no answer");
+    assert_eq!(output.status.code(), Some(1), "what cannot be read is not an answer");
     assert_eq!(run(&mut tool(&["check", "catalogue"])).status.code(), Some(1));
 }

@@ -53,7 +53,7 @@ fn a_package_has_exactly_one_metadata_document() {
         &["2 objects of metadata", "Function (line 6)"],
     );
     let old = CONFIGURATION.replace("/v1", "/v1beta1");
-    assert_error(&configuration_of(&[&old]), &["no metadata of a package that core knows"]);
+    assert_error(&configuration_of(&[&old]), &["not metadata of a package that core knows"]);
     assert_eq!(configuration_of(&[&CONFIGURATION.replace("/v1", "/v1alpha1")]), []);
 }
 
@@ -94,7 +94,7 @@ fn unreadable_documents_are_reported_with_their_lines() {
 #[test]
 fn versions_and_dependencies_are_read_as_core_reads_them() {
     let with = |spec: &str| configuration_of(&[&CONFIGURATION.replace("spec: {}", &format!("spec: {spec}"))]);
-    assert_error(&with("{crossplane: {version: latest}}"), &["\"latest\" is no constraint"]);
+    assert_error(&with("{crossplane: {version: latest}}"), &["\"latest\" is not a constraint"]);
     assert_error(&with("{crossplane: {}}"), &["has no version"]);
     assert_error(&with("{dependsOn: [{version: '>=v1'}]}"), &["dependsOn[0]", "names no package"]);
     let dependency = |version: &str| {
@@ -278,7 +278,7 @@ fn the_image_that_core_reads_has_to_exist() {
             manifests.push(attestation);
         }),
         [],
-        "what builders attest is no image"
+        "what builders attest is not an image"
     );
 }
 

@@ -367,7 +367,7 @@ fn the_program_writes_all_or_nothing() {
     assert_eq!(generate(&["--output", &out, "--may-say", "team-a"]).0, 0);
     fs::write(&entry, hosted(&json!({}))).unwrap();
     for (more, words) in [
-        (&["--namespace", "No.Name"][..], "is no name of a namespace"),
+        (&["--namespace", "No.Name"][..], "is not a name of a namespace"),
         (&["--check"], "--output"),
         (&["--output", "/nowhere/x"], "cannot write /nowhere/x"),
     ] {

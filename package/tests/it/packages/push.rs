@@ -211,9 +211,9 @@ fn failures_of_push_and_pull_are_reported() {
     };
     let here = folder.path().display().to_string();
     let reference = format!("{}/f:v1", registry.address);
-    refused(&["push", &here, &reference], "is no OCI layout");
+    refused(&["push", &here, &reference], "is not an OCI layout");
     refused(&["check", "xpkg", &reference], "cannot be read: 404");
-    refused(&["check", "xpkg", "no/such/file.xpkg"], "no file here");
+    refused(&["check", "xpkg", "no/such/file.xpkg"], "not a file here");
     refused(&["check", "xpkg", "127.0.0.1:1/f:v1"], "onnect");
     refused(&["sync", "--crd", "http://r.example/crd.yaml"], "plain HTTP");
     let plain = run(&mut tool(&["sync", "--crd", "http://r.example/crd.yaml"]));

@@ -239,8 +239,8 @@ impl BundleController {
             // Even with an unreadable cluster, the finalizer holds the request no longer than the time of its pre-delete bundles.
             Err(Error { action, reason, message }) if is_overdue(map, (self.now)()) => {
                 self.metrics.runtime_metrics().failed(action, reason.as_str());
-                tracing::warn!(order = key, action, error = message, "let go without a look at its cluster");
-                let why = "the hub does not let the cluster be looked at";
+                tracing::warn!(order = key, action, error = message, "released without reading its cluster");
+                let why = "the hub does not allow the cluster to be read";
                 Ok(ObservedCluster::without_object(ClusterAccess::Unreachable(why)))
             }
             access => access,

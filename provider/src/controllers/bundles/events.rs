@@ -35,7 +35,7 @@ impl BundleController {
         let what = [bundle, object, reason, message].into_iter().flatten().collect::<Vec<_>>().join(": ");
         let event = match now.state {
             Some(BundleProgress::Applied) => {
-                (BundleOutcome::Applied, "all that belongs into the cluster is there".to_owned())
+                (BundleOutcome::Applied, "all bundles of the cluster are ready".to_owned())
             }
             Some(BundleProgress::SetupFailed) => (BundleOutcome::Failed, what),
             Some(BundleProgress::Running | BundleProgress::BeforeDeletion) | None => return,
@@ -53,15 +53,15 @@ impl BundleController {
         let bundle = before.bundle.as_deref().unwrap_or_default();
         let (outcome, text) = match how {
             BundleRelease::Done => {
-                (BundleOutcome::Released, "all that comes before the deletion is done".to_owned())
+                (BundleOutcome::Released, "all bundles before the deletion have finished".to_owned())
             }
             BundleRelease::NotNeeded => (
                 BundleOutcome::Released,
-                "the cluster is gone or goes by itself; nothing is done before".to_owned(),
+                "the cluster is gone or is being deleted; no bundles run before".to_owned(),
             ),
             BundleRelease::GivenUp => {
                 let why = before.message.as_deref().unwrap_or("it was not ready in time");
-                (BundleOutcome::GivenUp, format!("{bundle}: {why}; the cluster is deleted all the same"))
+                (BundleOutcome::GivenUp, format!("{bundle}: {why}; the cluster is deleted nevertheless"))
             }
         };
         tracing::info!(order = key, ?how, "let go");

@@ -84,12 +84,12 @@ impl ControllerMetrics for BundleMetrics {
     fn register_metrics(&self, registry: &mut Registry) {
         self.requests.register(
             registry,
-            ["bundles_count", "Clusters with bundles, by how those stand"],
-            ["bundles_outcomes", "Clusters whose bundles came to something, by what"],
+            ["bundles_count", "Clusters with bundles, by state of the bundles"],
+            ["bundles_outcomes", "Results of clusters' bundles, by result"],
         );
         registry.register_with_unit(
             "bundle_duration",
-            "From the beginning of a bundle after the installation until it was ready",
+            "Time from the start of a bundle after the installation until it was ready",
             Unit::Seconds,
             self.durations.clone(),
         );

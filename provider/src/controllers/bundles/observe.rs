@@ -122,7 +122,7 @@ impl RequestObserver {
             // Said, because only an administrator can change it; and the end of the cluster is not to wait for that longer than its bundles may take.
             Err(error) if error.reason == Reason::Forbidden => {
                 return Ok(ClusterAccess::Unreachable(
-                    "the provider is not let in to read what is published",
+                    "the provider has no permission to read what is published",
                 ));
             }
             Err(error) => return Err(error),
@@ -133,7 +133,7 @@ impl RequestObserver {
             Published::Absent => return Ok(NONE),
             Published::Foreign(_) => {
                 return Ok(ClusterAccess::Unreachable(
-                    "the Secret of the name was published for another cluster",
+                    "the Secret of that name was published for another cluster",
                 ));
             }
         }

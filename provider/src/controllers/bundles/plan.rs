@@ -179,7 +179,7 @@ fn plan_post_install(
         ClusterAccess::Unreachable(_) if !begun => return BundlePlan::RequeueAfter(RESYNC_PERIOD),
         ClusterAccess::Unreachable(why) => Some(PendingObject::of(ApplyErrorReason::NotPublished, why)),
         ClusterAccess::Reachable { uid, .. } if begun && is_replaced(map, uid) => {
-            let message = "another object has come under the name of the cluster's";
+            let message = "another object now has the name of the cluster's object";
             return write_report(
                 map,
                 report_terminal(ApplyError::new(ApplyErrorReason::ClusterReplaced, message)),

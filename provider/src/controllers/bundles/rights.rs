@@ -10,5 +10,5 @@ pub const GRANTS: &[Grant] = &[Grant {
     names: &[],
     verbs: &["get", "list", "watch", "patch"],
     proxy: true,
-    why: "What is to be set up in clusters. Annotations and one finalizer are patched, what is in them never.",
+    why: "Requests for bundles. Annotations and one finalizer are patched, the data never.",
 }];

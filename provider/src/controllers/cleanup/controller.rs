@@ -249,7 +249,7 @@ impl CleanupController {
             let Some(now) = write_annotation(&api, identity, text.as_deref()).await? else { return Ok(None) };
             version = now;
             lock(&self.written_at).insert(key.to_owned(), Instant::now());
-            tracing::info!(claim = key, note = text, "noted by whom it is needed, or since when it is not");
+            tracing::info!(claim = key, note = text, "owner runs recorded");
         }
         if step.tear_down && !tear_down(&api, identity, &version).await? {
             step.remark = Some(Remark::Held);

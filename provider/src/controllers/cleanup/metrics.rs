@@ -54,7 +54,7 @@ impl ControllerMetrics for CleanupMetrics {
     fn register_metrics(&self, registry: &mut Registry) {
         registry.register(
             "cleanup_teardowns",
-            "Teardowns that were decided because nobody needs the cluster any more",
+            "Teardowns of clusters that are no longer needed",
             self.teardowns.clone(),
         );
     }

@@ -226,8 +226,9 @@ impl Remark {
         match self {
             Self::Forbidden => warning(
                 "CleanupForbidden",
-                "spec.cleanup has no effect: the provider may not read the PipelineRun or TaskRun that owns this; an administrator has to give \
-                 it that right (component cleanup)",
+                "spec.cleanup has no effect: the provider may not read the PipelineRun or TaskRun that owns this; an administrator must \
+                grant that \
+                 right (component cleanup)",
             ),
             Self::NoOwner => warning(
                 "CleanupWithoutOwner",
@@ -235,20 +236,22 @@ impl Remark {
             ),
             Self::Held => warning(
                 "CleanupHeld",
-                "nobody needs the cluster any more, but spec.tearDownCluster is set to false, and stays so; remove the field, or set it to true",
+                "the cluster is no longer needed, but spec.tearDownCluster is set to false and is left unchanged; remove the field, or \
+                set it to true",
             ),
             Self::Unreadable => warning(
                 "CleanupIgnored",
-                "spec.cleanup has no effect: keepForDebug is no duration such as 30m, or more than 32 PipelineRuns and TaskRuns own this",
+                "spec.cleanup has no effect: keepForDebug is not a duration such as 30m, or more than 32 PipelineRuns and TaskRuns own \
+                this",
             ),
             Self::Planned(at) => normal(
                 "CleanupPlanned",
                 &format!(
-                    "nobody needs the cluster any more, so it is torn down at {at}; spec.cleanup.keepForDebug keeps it longer"
+                    "the cluster is no longer needed, so it is torn down at {at}; spec.cleanup.keepForDebug keeps it longer"
                 ),
             ),
             Self::TornDown => {
-                normal("CleanedUp", "nobody needs the cluster any more: spec.tearDownCluster was set to true")
+                normal("CleanedUp", "the cluster is no longer needed: spec.tearDownCluster was set to true")
             }
         }
     }

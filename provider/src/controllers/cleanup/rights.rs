@@ -13,12 +13,12 @@ pub const GRANTS: &[Grant] = &[
     asking(
         RbacScope::CleanedClaims,
         CLAIM_PLURAL,
-        "Which claims want to be cleaned up. An annotation and spec.tearDownCluster are patched.",
+        "Claims with spec.cleanup. An annotation and spec.tearDownCluster are patched.",
     ),
     asking(
         RbacScope::CleanedTestClusters,
         test_cluster::PLURAL,
-        "Which TestClusters want to be cleaned up. An annotation and spec.tearDownCluster are patched.",
+        "TestClusters with spec.cleanup. An annotation and spec.tearDownCluster are patched.",
     ),
     owners(RunKind::PipelineRun.plural()),
     owners(RunKind::TaskRun.plural()),
@@ -29,7 +29,7 @@ pub const GRANTS: &[Grant] = &[
         names: &[],
         verbs: &["create"],
         proxy: true,
-        why: "What is decided, for whoever watches a claim.",
+        why: "Events about decisions, for those who watch a claim.",
     },
 ];
 
@@ -45,6 +45,6 @@ const fn owners(resource: &'static str) -> Grant {
         names: &[],
         verbs: &["get", "watch"],
         proxy: true,
-        why: "Whether those that own claims are over, one by one by their names. They are never listed.",
+        why: "Runs that own claims, each read by its name. They are never listed.",
     }
 }

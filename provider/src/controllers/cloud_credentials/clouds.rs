@@ -83,8 +83,8 @@ impl Cloud {
         if file.len() > MOST || certificates.is_some_and(|pem| pem.len() > MOST) {
             return Err("is longer than 256 KiB");
         }
-        let text = std::str::from_utf8(file).map_err(|_| "has a clouds.yaml that is no YAML")?;
-        let file: Value = serde_saphyr::from_str(text).map_err(|_| "has a clouds.yaml that is no YAML")?;
+        let text = std::str::from_utf8(file).map_err(|_| "has a clouds.yaml that is not YAML")?;
+        let file: Value = serde_saphyr::from_str(text).map_err(|_| "has a clouds.yaml that is not YAML")?;
         let clouds = file["clouds"].as_object().ok_or("has a clouds.yaml without clouds")?;
         let mut all = clouds.iter();
         let (Some((name, cloud)), None) = (all.next(), all.next()) else {
@@ -152,7 +152,7 @@ fn identity_url(url: &str) -> Result<String, &'static str> {
         .ok_or("has an auth_url that is not https, by which secrets would be read on the way")?;
     if rest.is_empty() || rest.contains(['@', '?', '#', '\\']) || !rest.bytes().all(|b| b.is_ascii_graphic())
     {
-        return Err("has an auth_url that is no plain URL");
+        return Err("has an auth_url that is not a plain URL");
     }
     Ok(if plain.ends_with("/v3") { plain.to_owned() } else { format!("{plain}/v3") })
 }
@@ -221,7 +221,7 @@ mod tests {
     fn what_cannot_be_used_is_refused_without_a_word_of_it() {
         for (from, to, why) in [
             ("https", "http", "not https"),
-            ("keystone:5000", "u:hunter2@keystone", "no plain URL"),
+            ("keystone:5000", "u:hunter2@keystone", "not a plain URL"),
             ("region_name: R1", "verify: false", "not verified"),
             ("username: alice, ", "", "no username"),
             ("project_name: p, ", "", "no project_name"),

@@ -236,6 +236,6 @@ impl CloudController {
 
     pub(super) fn record_failure(&self, key: &str, Error { action, reason, message }: &Error) {
         self.metrics.runtime_metrics().failed(action, reason.as_str());
-        tracing::warn!(order = key, action, error = message, "a credential could not be looked after");
+        tracing::warn!(order = key, action, error = message, "cloud credential not reconciled");
     }
 }

@@ -52,13 +52,13 @@ impl CloudController {
             CredentialEvent::Made(name) => (CredentialOutcome::Made, format!("{name} is published")),
             CredentialEvent::Rotated(name) => (
                 CredentialOutcome::Rotated,
-                format!("{name} is published; the one before it is deleted later"),
+                format!("{name} is published; the previous one is deleted later"),
             ),
             CredentialEvent::Removed(name) => (CredentialOutcome::Removed, format!("{name} is gone")),
             CredentialEvent::LeftBehind(name) => (
                 CredentialOutcome::LeftBehind,
                 format!(
-                    "{name} could not be deleted by any issuer; an administrator of the cloud has to, if it is there"
+                    "{name} could not be deleted by any issuer; an administrator of the cloud must delete it, if it exists"
                 ),
             ),
         };

@@ -104,11 +104,8 @@ impl ControllerMetrics for CredentialMetrics {
     fn register_metrics(&self, registry: &mut Registry) {
         self.requests.register(
             registry,
-            [
-                "cloud_credentials_count",
-                "Clusters with a credential of a cloud of their own, by how it stands",
-            ],
-            ["cloud_credentials_outcomes", "What became of credentials of clouds"],
+            ["cloud_credentials_count", "Clusters with a cloud credential of their own, by its state"],
+            ["cloud_credentials_outcomes", "Results of cloud credentials, by result"],
         );
     }
 

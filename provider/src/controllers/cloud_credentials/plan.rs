@@ -40,7 +40,7 @@ pub const GO_ON: Duration = Duration::from_secs(5);
 /// With how many that are not deleted yet no other one is made because somebody wants one.
 pub const CROWD: usize = 16;
 /// Message for a missing permission to list the issuers' Secrets.
-const UNREAD: &str = "the provider is not let in to list the Secrets of issuers";
+const UNREAD: &str = "the provider has no permission to list the Secrets of issuers";
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,7 +126,7 @@ fn keep_credential(scene: &ObservedCredential, known: &StepResults, now: Timesta
             tidy_up(scene, known, order, &record, &held, wanted, now)
         }
         Some(CredentialCheck::Unknown) => {
-            let why = "the identity service does not answer; what is published stays".to_owned();
+            let why = "the identity service does not answer; the published credential stays".to_owned();
             report_state(CredentialPhase::Unreachable, why, Some(&held), RETRY.min(scene.probe))
         }
     }
@@ -231,7 +231,7 @@ fn report_failure(
     let last = scene.issuers.iter().filter_map(|name| Some((name, known.failed.get(name)?)));
     let mut why: Vec<String> = last.map(|(name, fault)| fault.describe_for(name)).collect();
     if why.is_empty() {
-        let none = if scene.unread { UNREAD } else { "no issuer is for this tenant and user" };
+        let none = if scene.unread { UNREAD } else { "no issuer exists for this tenant and user" };
         why.push(none.to_owned());
     }
     let why = why.join("; ");
@@ -241,7 +241,7 @@ fn report_failure(
     if works {
         return report_state(
             CredentialPhase::RotationFailed,
-            format!("{why}; what was published before stays in use"),
+            format!("{why}; the published one stays in use"),
             current,
             after,
         );
@@ -249,7 +249,7 @@ fn report_failure(
     if silent {
         return report_state(CredentialPhase::Unreachable, why, current, after);
     }
-    let hint = "an administrator of the cloud has to make or mend the issuer of the user who asked for the cluster, or one of the tenant's administrator";
+    let hint = "an administrator of the cloud must create or repair the issuer of the user who requested the cluster, or one of the tenant's administrator";
     report_state(CredentialPhase::OwnerInvalid, format!("{why}; {hint}"), None, after)
 }
 
@@ -308,12 +308,12 @@ fn tidy_up(
     let stuck = record.old.iter().filter(|old| known.is_tried(&old.one) && over(old)).count();
     let mut message = format!("{} works", current.one.name);
     if stuck > 0 {
-        message = format!("{message}; {stuck} before it could not be deleted, which is tried again");
+        message = format!("{message}; {stuck} before it could not be deleted; the deletion is retried");
     }
     if crowded {
         let count = record.old.len();
         message = format!(
-            "{message}; {count} before it are not deleted yet, and the one that is wanted is made once there are fewer than {CROWD}"
+            "{message}; {count} before it are not deleted yet; the requested one is created once there are fewer than {CROWD}"
         );
         return report_state(CredentialPhase::RotationFailed, message, Some(current), after);
     }

@@ -43,7 +43,7 @@ impl CredentialRequest {
             |text| {
                 let order: CredentialRequestSpec = serde_json::from_str(text).map_err(|error| {
                     redact_text(
-                        &format!("what the ConfigMap has as {} is no order: {error}", cloud::ORDER),
+                        &format!("the ConfigMap's key {} is not a request: {error}", cloud::ORDER),
                         MOST,
                     )
                 })?;
@@ -80,7 +80,7 @@ fn find_flaw(order: &CredentialRequestSpec) -> Option<String> {
         let name =
             |backend: Backend| format!("{} of {}", backend.cluster_kind().kind, backend.descriptor().title);
         let known: Vec<String> = Backend::with_cloud_credentials().map(name).collect();
-        return Some(format!("cluster of the order is no {}", known.join(" or ")));
+        return Some(format!("cluster of the order is not a {}", known.join(" or ")));
     }
     order.find_flaw().map(str::to_owned)
 }

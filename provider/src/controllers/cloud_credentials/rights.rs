@@ -30,7 +30,7 @@ pub const GRANTS: &[Grant] = &[
         names: &[],
         verbs: &["create"],
         proxy: true,
-        why: "What became of them.",
+        why: "Events about their results.",
     },
     Grant {
         place: RbacScope::CloudIssuers,

@@ -71,12 +71,12 @@ fn remark_on_omissions(request: &Request<'_>) -> Option<String> {
     let mut remarks: Vec<String> = illegal_run_names(request)
         .iter()
         .map(|key| {
-            format!("annotation {key} is left out of the job's name: it is no RFC 1123 subdomain of at most 63 characters")
+            format!("annotation {key} is left out of the job's name: it is not an RFC 1123 subdomain of at most 63 characters")
         })
         .collect();
     let durations = [ours::PROVISION_TIMEOUT, ours::MAX_LIFETIME];
     remarks.extend(durations.iter().filter(|key| request.duration(key).is_err()).map(|key| {
-        format!("annotation {key} is no duration such as 4h, and the hub's default counts instead")
+        format!("annotation {key} is not a duration such as 4h, and the hub's default counts instead")
     }));
     (!remarks.is_empty()).then(|| remarks.join("; "))
 }

@@ -65,8 +65,7 @@ pub fn compare(site: &JobSite, published: &Published) -> Publication {
         }
         (NamespaceCredentials::Unchanged, Published::Ours { .. }) => Publication::InSync,
         (NamespaceCredentials::Refused, Published::Ours { .. }) => {
-            let text =
-                "the cluster does not take its new kubeconfig (401); the one that was published before stays";
+            let text = "the cluster rejects its new kubeconfig (401); the published one stays";
             not_now(ConditionReason::KubeconfigRejected, text.into())
         }
         // The Secret vanished after it was compared: the next look reads the source.

@@ -16,7 +16,7 @@ pub struct Status {
     /// Name of the ProwJob.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub prow_job_id: String,
-    /// Where the job can be watched.
+    /// Address at which the job can be watched.
     #[serde(rename = "prowJobURL", skip_serializing_if = "String::is_empty")]
     pub prow_job_url: String,
     /// Name of the published Secret. Once there it stays, also when the Secret has been withdrawn.
@@ -25,7 +25,7 @@ pub struct Status {
     /// The generation that was judged. Not in the upstream CRD, which prunes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// When the cluster is torn down at the latest. Not in the upstream CRD, which prunes it.
+    /// Time at which the cluster is torn down at the latest. Not in the upstream CRD, which prunes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }

@@ -80,7 +80,7 @@ impl Reconciler for HubController {
     async fn execute(&self, (): &(), (known, _): Self::Observed, plan: FactsPlan) -> kube::Result<Action> {
         if let Some(facts) = &plan.write {
             write(&self.options.client, &self.options.config.namespace, facts).await?;
-            tracing::debug!(load = ?facts.cluster_count(), "told of the hub");
+            tracing::debug!(load = ?facts.cluster_count(), "facts of the hub written");
         }
         self.metrics.count_hub_reconcile(if plan.write.is_some() { "told" } else { "unchanged" });
         self.metrics.set_hub_facts(plan.write.as_ref().or(known.as_ref()));

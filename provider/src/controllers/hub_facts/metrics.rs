@@ -46,17 +46,17 @@ impl ControllerMetrics for HubMetrics {
         registry.register("hub_clusters", "Clusters on this hub, by backend", self.clusters.clone());
         registry.register(
             "hub_clusters_provisioning",
-            "Clusters on this hub that never were ready, by backend",
+            "Clusters on this hub that were never ready, by backend",
             self.provisioning.clone(),
         );
-        registry.register("hub_healthy", "Whether this hub is told to be well", self.healthy.clone());
+        registry.register("hub_healthy", "Whether this hub is reported healthy", self.healthy.clone());
         registry.register_with_unit(
             "hub_facts_written_timestamp",
-            "When the facts of this hub were last written",
+            "Time at which the facts of this hub were last written",
             Unit::Seconds,
             self.written.clone(),
         );
-        registry.register("hub_looks", "Looks at this hub for its facts", self.looks.clone());
+        registry.register("hub_looks", "Reconciles of this hub's facts", self.looks.clone());
     }
 }
 

@@ -17,7 +17,7 @@ const SHARED: [Grant; 3] = [
         names: &[CONFIG_MAP],
         verbs: &["get", "create", "patch"],
         proxy: true,
-        why: "What is told of the hub. Creation by server-side apply knows the name, so it can be restricted by it.",
+        why: "Facts of the hub. Creation by server-side apply knows the name, so it can be restricted by it.",
     },
     VERSIONS_GRANT,
     Grant {
@@ -27,7 +27,7 @@ const SHARED: [Grant; 3] = [
         names: &[],
         verbs: &["list"],
         proxy: true,
-        why: "How many hosts of a class are free.",
+        why: "Number of free hosts of a class.",
     },
 ];
 
@@ -53,6 +53,6 @@ const fn clusters(backend: Backend) -> Grant {
         names: &[],
         verbs: &["list"],
         proxy: true,
-        why: "How many clusters there are, and how many of them never were ready.",
+        why: "Number of clusters, and of those that were never ready.",
     }
 }

@@ -198,7 +198,7 @@ impl OrphanController {
                 report.into_records((self.options.now)())
             }
             Err(error) => {
-                self.warn(&error, "orphan report not read; the grace period begins anew");
+                self.warn(&error, "orphan report not read; the grace period starts again");
                 UnownedRecords::new()
             }
         }
@@ -318,7 +318,8 @@ impl OrphanController {
         let RemoteRef { hub, kind, namespace, name, uid } = identity;
         let kind = kind.as_str();
         tracing::warn!(hub, kind, namespace, name, uid, ?call, "orphan teardown requested");
-        let action = if call == TeardownCall::Delete { "deleted" } else { "told to tear its cluster down" };
+        let action =
+            if call == TeardownCall::Delete { "deleted" } else { "requested to tear its cluster down" };
         let note = format!("{kind} {namespace}/{name} on hub {hub} has no owner and was {action}");
         self.emit(Event { warning: true, reason: "OrphanTeardown".into(), note }).await;
     }

@@ -30,7 +30,9 @@ pub(super) enum ObjectPart {
 struct ObjectPage {
     #[serde(default)]
     metadata: PageMetadata,
-    items: Vec<PartialObject>,
+    /// An API server writes `null` where a list of metadata is empty. Without the field it is no list.
+    #[serde(deserialize_with = "Option::deserialize")]
+    items: Option<Vec<PartialObject>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -70,7 +72,7 @@ pub(super) async fn list_objects(
             Ok(text) => text,
         };
         let page: ObjectPage = serde_json::from_str(&text).map_err(|_| unreadable(resource))?;
-        page.items.into_iter().for_each(&mut on);
+        page.items.into_iter().flatten().for_each(&mut on);
         token = page.metadata.token.filter(|token| !token.is_empty());
         if token.is_none() {
             return Ok(true);
@@ -125,7 +127,7 @@ mod tests {
     use crate::config::RemoteKind;
 
     /// An API server that answers by path and query.
-    fn answering(answer: fn(&str) -> (u16, String)) -> Client {
+    fn answering(answer: impl Fn(&str) -> (u16, String) + Clone + Send + 'static) -> Client {
         let service = tower::service_fn(move |request: Request<Body>| {
             let (code, text) = answer(&request.uri().to_string());
             let mut response = Response::new(Body::from(text.into_bytes()));
@@ -162,6 +164,16 @@ mod tests {
         let client =
             answering(|uri| (200, if uri.contains("continue=") { page("b", "") } else { page("a", "t") }));
         assert_eq!(names(&client).await, Ok((true, vec!["a".to_owned(), "b".to_owned()])));
+    }
+
+    #[tokio::test]
+    async fn empty_list_of_metadata_has_null_items() {
+        let client =
+            answering(|_| (200, r#"{ "metadata": { "resourceVersion": "7" }, "items": null }"#.to_owned()));
+        assert_eq!(names(&client).await, Ok((true, vec![])));
+        for text in ["{}", r#"{ "metadata": {} }"#, r#"{ "items": {} }"#] {
+            assert!(names(&answering(move |_| (200, text.to_owned()))).await.is_err(), "{text}");
+        }
     }
 
     #[tokio::test]

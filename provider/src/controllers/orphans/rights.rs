@@ -94,7 +94,7 @@ pub(crate) fn kubeconfig_secrets(config: &Orphans) -> BTreeMap<&str, BTreeSet<&s
 pub(crate) fn secret_rule(names: &BTreeSet<&str>) -> String {
     let names: Vec<&str> = names.iter().copied().collect();
     format!(
-        "# How to reach the hubs. No other Secret can be read.\n\
+        "# Kubeconfigs of the hubs. No other Secret can be read.\n\
          - apiGroups: [\"\"]\n  resources: [secrets]\n  resourceNames: [{}]\n  verbs: [get]\n",
         names.join(", "),
     )

@@ -29,7 +29,7 @@ impl PrerequisiteController {
         }
         let (outcome, text) = match now.state {
             Some(BundleProgress::Applied) => {
-                (PrerequisiteOutcome::Applied, "all that comes before the cluster is there".to_owned())
+                (PrerequisiteOutcome::Applied, "all prerequisites of the cluster are ready".to_owned())
             }
             Some(BundleProgress::SetupFailed) => {
                 let words = [bundle, object, reason, message].into_iter().flatten();
@@ -44,7 +44,7 @@ impl PrerequisiteController {
         tracing::info!(order = key, ?how, "let go");
         let (outcome, text) = match how {
             PrerequisiteRelease::Done => {
-                (PrerequisiteOutcome::Released, "all that was made for the cluster is gone".to_owned())
+                (PrerequisiteOutcome::Released, "all prerequisites of the cluster are gone".to_owned())
             }
             PrerequisiteRelease::GivenUp(why) => {
                 (PrerequisiteOutcome::GivenUp, format!("{why}; it is left to the garbage collector"))

@@ -67,8 +67,8 @@ impl ControllerMetrics for PrerequisiteMetrics {
     fn register_metrics(&self, registry: &mut Registry) {
         self.requests.register(
             registry,
-            ["prerequisites_count", "Clusters with prerequisites, by how those stand"],
-            ["prerequisites_outcomes", "Clusters whose prerequisites came to something, by what"],
+            ["prerequisites_count", "Clusters with prerequisites, by state of the prerequisites"],
+            ["prerequisites_outcomes", "Results of clusters' prerequisites, by result"],
         );
     }
 

@@ -118,13 +118,12 @@ pub struct RequestObjects<'a, H> {
 impl<H: HubObjects + Sync> GuestCluster for RequestObjects<'_, H> {
     async fn apply_manifest(&self, object: &Value) -> Result<Value, ApplyError> {
         let manifest = self.owner.complete_manifest(object)?;
-        let mut last =
-            ApplyError::new(ApplyErrorReason::NotReady, "it is changed by somebody else all the time");
+        let mut last = ApplyError::new(ApplyErrorReason::NotReady, "another writer keeps changing it");
         for _ in 0..TRIES {
             let wrote = match self.hub.find(&manifest).await? {
                 None => self.hub.create(&manifest).await?,
                 Some(existing) if !self.owner.owns(&existing) => {
-                    let message = "there is an object of this name that was not made by this order";
+                    let message = "an object of this name exists that this request did not create";
                     return Err(ApplyError::new(ApplyErrorReason::NameTaken, message));
                 }
                 Some(existing) if is_deleted(&existing) => {
@@ -177,7 +176,7 @@ impl<H: HubObjects + Sync> RequestObjects<'_, H> {
                 };
                 let why = match result {
                     Ok(true) => continue,
-                    Ok(false) => ApplyError::new(ApplyErrorReason::NotReady, "it is there still"),
+                    Ok(false) => ApplyError::new(ApplyErrorReason::NotReady, "it still exists"),
                     Err(why) => why,
                 };
                 pending = pending.or(Some(PendingObject { object: Some(describe_object(object)), why }));

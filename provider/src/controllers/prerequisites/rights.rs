@@ -16,7 +16,7 @@ pub const GRANTS: &[Grant] = &[
         names: &[],
         verbs: &["get", "list", "watch", "patch"],
         proxy: true,
-        why: "What is to be made before clusters. Annotations and one finalizer are patched, what is in them never.",
+        why: "Requests for prerequisites. Annotations and one finalizer are patched, the data never.",
     },
     Grant {
         place: RbacScope::Prerequisites,
@@ -25,7 +25,7 @@ pub const GRANTS: &[Grant] = &[
         names: &[],
         verbs: &["create"],
         proxy: true,
-        why: "What became of them.",
+        why: "Events about their results.",
     },
 ];
 
@@ -42,7 +42,7 @@ pub(crate) fn configured(config: &Config) -> String {
     let rule = |(group, resources): (&str, Vec<&str>)| {
         let (group, resources) = (if group.is_empty() { "\"\"" } else { group }, resources.join(", "));
         format!(
-            "# What may be made, kept and deleted. Of others' none is changed.\n\
+            "# Objects that may be created, updated and deleted. Those of others are never changed.\n\
              - apiGroups: [{group}]\n  resources: [{resources}]\n  verbs: [{VERBS}]\n"
         )
     };

@@ -42,7 +42,7 @@ pub fn validate_keys(
             return Err(format!("needs the keys {}, none of them empty", keys.join(" and ")));
         }
         let carried =
-            validate_value(key, value).map_err(|why| format!("cannot be carried: key {key} {why}"))?;
+            validate_value(key, value).map_err(|why| format!("cannot be copied: key {key} {why}"))?;
         Ok((key.clone(), carried))
     };
     keys.iter().map(one).collect()
@@ -55,7 +55,7 @@ fn validate_value(key: &str, value: &[u8]) -> Result<Vec<u8>, &'static str> {
         "osServicePrincipal.json" => validate_azure_credential(&parse_object(value)?)?,
         ".dockerconfigjson" => pull_secret(&parse_object(value)?)?,
         "id_rsa.pub" => return ssh_keys(value),
-        _ => return Err("is none that is carried"),
+        _ => return Err("is not a key that is copied"),
     };
     serde_json::to_vec(&made).map_err(|_| "cannot be written")
 }

@@ -286,7 +286,7 @@ impl SecretSyncController {
             tracing::warn!(
                 claim = key,
                 place,
-                "the hub does not let the carrier into the claim's namespace yet"
+                "the hub has not granted the carrier access to the claim's namespace yet"
             );
         }
     }

@@ -78,12 +78,12 @@ impl ControllerMetrics for SecretSyncMetrics {
     fn register_metrics(&self, registry: &mut Registry) {
         registry.register(
             "carry_count",
-            "Claims that bring their own credentials, by how those stand",
+            "Claims with credentials of their own, by state of the copies",
             self.count.clone(),
         );
         registry.register(
             "carry_looks",
-            "Looks at claims that bring their own credentials",
+            "Reconciles of claims with credentials of their own",
             self.looks.clone(),
         );
         registry.register(
@@ -93,12 +93,12 @@ impl ControllerMetrics for SecretSyncMetrics {
         );
         registry.register(
             "carry_failures",
-            "Looks at claims that bring their own credentials that failed, by why",
+            "Failed reconciles of claims with credentials of their own, by reason",
             self.failures.clone(),
         );
         registry.register_with_unit(
             "carry_success_timestamp",
-            "When such a look last ended without a failure",
+            "Time of the last such reconcile without a failure",
             Unit::Seconds,
             self.success.clone(),
         );

@@ -12,7 +12,7 @@ use testplatform_apis::{
 use super::state::SecretSyncState;
 
 /// Why nothing is done in a namespace.
-pub const FOREIGN: &str = "the namespace on the hub is another claim's";
+pub const FOREIGN: &str = "the namespace on the hub belongs to another claim";
 
 /// A composite that brings its own credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,10 +71,10 @@ impl SyncRequest {
         }
         let text = data.get(PARCELS).map(String::as_str).unwrap_or_default();
         let parcels: Vec<SecretCopy> =
-            serde_json::from_str(text).map_err(|_| "what is to be carried cannot be read".to_owned())?;
+            serde_json::from_str(text).map_err(|_| "the request cannot be read".to_owned())?;
         let fields: BTreeSet<&str> = parcels.iter().map(|parcel| parcel.field.as_str()).collect();
         if fields.len() != parcels.len() || !parcels.iter().all(|parcel| self.brings.contains(parcel)) {
-            return Err("what is to be carried is not what spec.byoc brings along".to_owned());
+            return Err("the request does not match spec.byoc".to_owned());
         }
         Ok(parcels)
     }

@@ -18,7 +18,7 @@ pub const GRANTS: &[Grant] = &[
         names: &[],
         verbs: &["list", "watch"],
         proxy: true,
-        why: "Which claims bring their own credentials, and where to.",
+        why: "Claims with credentials of their own, and their target.",
     },
     Grant {
         place: RbacScope::TestClusters,
@@ -27,7 +27,7 @@ pub const GRANTS: &[Grant] = &[
         names: &[],
         verbs: &["list", "watch"],
         proxy: true,
-        why: "Which TestClusters bring their own credentials, and where to.",
+        why: "TestClusters with credentials of their own, and their target.",
     },
 ];
 

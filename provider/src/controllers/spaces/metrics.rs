@@ -32,8 +32,8 @@ impl ControllerMetrics for SpaceMetrics {
     }
 
     fn register_metrics(&self, registry: &mut Registry) {
-        registry.register("space_count", "Spaces, by how their credentials stand", self.count.clone());
-        registry.register("space_tokens", "Tokens that were made for spaces", self.tokens.clone());
+        registry.register("space_count", "Spaces, by state of their credentials", self.count.clone());
+        registry.register("space_tokens", "Tokens that were issued for spaces", self.tokens.clone());
     }
 
     fn refresh_gauges(&self) {

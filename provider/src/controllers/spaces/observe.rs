@@ -63,7 +63,7 @@ pub(super) async fn certificates(vault: &CredentialsNamespace, config: &Spaces) 
         found.unwrap_or_default().into_bytes()
     };
     let pem = bytes.windows(11).any(|part| part == b"-----BEGIN ");
-    let none = || Cause::new(Reason::NotFound, "there are no certificates of the API server to hand on");
+    let none = || Cause::new(Reason::NotFound, "the certificates of the API server are not known");
     pem.then_some(bytes).ok_or_else(none)
 }
 

@@ -14,7 +14,7 @@ pub const GRANTS: &[Grant] = &[
         names: &[],
         verbs: &["get", "list", "watch", "patch"],
         proxy: true,
-        why: "Which spaces there are. One annotation is patched. RBAC cannot restrict this to namespaces with a label.",
+        why: "Spaces. One annotation is patched. RBAC cannot restrict this to namespaces with a label.",
     },
     Grant {
         place: RbacScope::Spaces,
@@ -41,6 +41,6 @@ pub const GRANTS: &[Grant] = &[
         names: &[ROOT_CA],
         verbs: &["get"],
         proxy: true,
-        why: "By what the API server is trusted, where no file says it.",
+        why: "Certificates of the API server, where no file holds them.",
     },
 ];

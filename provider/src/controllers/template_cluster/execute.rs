@@ -135,7 +135,7 @@ impl ClusterExecutor {
             kind = self.resource.kind,
             namespace = object.namespace(),
             cluster = object.name(),
-            "deleted: its latest end has come, and nobody had ended it"
+            "deleted: its latest end has passed without a teardown"
         );
         self.emit(object, event).await
     }

@@ -37,7 +37,7 @@ impl LatestEnd {
         Self::Overdue(Event {
             warning: true,
             reason: "ClusterOverdue".into(),
-            note: format!("deleted after its latest end {end}, because its claim has not ended it"),
+            note: format!("deleted after its latest end {end}, because its claim did not end it"),
         })
     }
 }

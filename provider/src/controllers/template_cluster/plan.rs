@@ -181,17 +181,15 @@ fn evaluate_credentials(
             HolderState::Here(holder) => kind.runs(holder),
             HolderState::NotNamed | HolderState::Gone => Ok(()),
         };
-        let verdict = CredentialsDecision::Leave(
-            Blocked::NotRunning,
-            why.err().unwrap_or("it was not looked at").into(),
-        );
+        let verdict =
+            CredentialsDecision::Leave(Blocked::NotRunning, why.err().unwrap_or("it was not read").into());
         let is_present = matches!(observed.holder, HolderState::Here(_));
         return (verdict, if is_present { soon } else { Action::AwaitChange });
     };
     if let Err(why) = kind.place(holder) {
         return leave(Blocked::MetadataMissing, why);
     }
-    let unread = || CredentialsDecision::Leave(Blocked::NotRunning, "it was not looked at".to_owned());
+    let unread = || CredentialsDecision::Leave(Blocked::NotRunning, "it was not read".to_owned());
     let changed = holder.status.value.conditions.iter().filter_map(|c| c.last_transition_time).max();
     // Not of what is only waited for.
     let recheck = recheck_after(&observed.source, &observed.published, changed, now);

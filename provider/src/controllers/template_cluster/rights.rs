@@ -45,7 +45,7 @@ const fn watched(backend: Backend) -> Grant {
         names: &[],
         verbs: &["list", "watch"],
         proxy: true,
-        why: "Which clusters there are, and when they can be used.",
+        why: "Clusters and their readiness.",
     }
 }
 
@@ -58,7 +58,7 @@ const fn read_status_grant(backend: Backend) -> Grant {
         names: &[],
         verbs: &["get", "patch"],
         proxy: true,
-        why: "What is published of a cluster. Annotations are patched, the spec never.",
+        why: "Published state of a cluster. Annotations are patched, the spec never.",
     }
 }
 
@@ -83,7 +83,7 @@ const fn events(backend: Backend) -> Grant {
         names: &[],
         verbs: &["create"],
         proxy: true,
-        why: "Transitions, for whoever watches a cluster.",
+        why: "Events about transitions, for those who watch a cluster.",
     }
 }
 
@@ -97,6 +97,6 @@ const BROUGHT: Grant = {
         names: &[],
         verbs: &["get"],
         proxy: true,
-        why: "Whether a cluster is gone whose claim had a namespace of its own, which goes with it, and every right there.",
+        why: "Whether the cluster of a claim with a namespace of its own is gone.",
     }
 };

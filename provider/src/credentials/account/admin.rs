@@ -72,10 +72,10 @@ impl KubeconfigParts {
         let (cluster, user) = kubeconfig.current().ok_or("has no current context")?;
         let text = |value: &Option<String>| value.clone().filter(|text| !text.is_empty());
         if cluster.insecure_skip_tls_verify == Some(true) {
-            return Err("trusts whoever answers");
+            return Err("does not verify the API server");
         }
         if cluster.proxy_url.is_some() {
-            return Err("leads through a proxy");
+            return Err("uses a proxy");
         }
         let server = text(&cluster.server).filter(|url| url.starts_with("https://"));
         let address = Address {
@@ -154,7 +154,7 @@ mod tests {
         let https = "server: 'https://c'";
         for (cluster, user, why) in [
             ("server: 'http://c'", USER, "https"),
-            ("server: 'https://c', insecure-skip-tls-verify: true", USER, "trusts"),
+            ("server: 'https://c', insecure-skip-tls-verify: true", USER, "does not verify"),
             ("server: 'https://c', proxy-url: 'http://p'", USER, "proxy"),
             ("server: 'https://c', certificate-authority: /etc/ca", USER, "files"),
             (https, "exec: {command: rm}", "run a program"),

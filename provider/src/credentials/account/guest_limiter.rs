@@ -36,7 +36,7 @@ impl GuestLimiter {
     /// # Errors
     /// If too many wait already; soon there is.
     pub(super) fn acquire_permit(&self) -> Result<OwnedSemaphorePermit, Cause> {
-        let busy = |_| Cause::new(Reason::NotYet, "others wait for clusters that were delivered");
+        let busy = |_| Cause::new(Reason::NotYet, "other requests wait for delivered clusters");
         Arc::clone(&self.workers).try_acquire_owned().map_err(busy)
     }
 
@@ -57,7 +57,7 @@ impl GuestLimiter {
     /// If it is to end: the token would end with it. Soon it is over with.
     pub(super) fn ensure_not_revoked(&self, account: &str) -> Result<(), Cause> {
         if self.ending.borrow().iter().any(|other| other == account) {
-            return Err(Cause::new(Reason::NotYet, "what was withdrawn has to end first"));
+            return Err(Cause::new(Reason::NotYet, "the withdrawn credentials must end first"));
         }
         Ok(())
     }

@@ -118,12 +118,9 @@ impl AccountRevocation {
     async fn revoke_account(&self) {
         let secret = self.secret.as_str();
         if let Ok(Ok(())) = timeout(PATIENCE, self.delete_account()).await {
-            tracing::info!(secret, "the ServiceAccount behind it was ended");
+            tracing::info!(secret, "its ServiceAccount was deleted");
         } else {
-            tracing::warn!(
-                secret,
-                "the ServiceAccount behind it could not be ended; its token ends by itself"
-            );
+            tracing::warn!(secret, "its ServiceAccount could not be deleted; its token expires by itself");
         }
     }
 

@@ -59,23 +59,25 @@ impl From<TokenFailure> for Cause {
         let message = match trouble {
             TokenFailure::Unusable(why) => format!("the kubeconfig of the cluster's admin {why}"),
             TokenFailure::Unreachable => "the cluster cannot be reached from the hub".to_owned(),
-            TokenFailure::AdminUnknown => "the cluster does not take the kubeconfig of its admin".to_owned(),
+            TokenFailure::AdminUnknown => "the cluster rejects the kubeconfig of its admin".to_owned(),
             TokenFailure::Answered(code) => {
-                format!("the cluster answered {code} when its ServiceAccount was to be made")
+                format!("the cluster answered {code} to the creation of its ServiceAccount")
             }
             TokenFailure::Obstacle(TokenError::NoRole) => {
-                "the cluster has no ClusterRole of the name that spec.credentials.clusterRole says".to_owned()
+                "the cluster does not have the ClusterRole that spec.credentials.clusterRole names".to_owned()
             }
             TokenFailure::Obstacle(TokenError::Going) => {
-                "the ServiceAccount or its rights are being deleted; a token is made after that".to_owned()
+                "the ServiceAccount or its rights are being deleted; a token is issued after that".to_owned()
             }
             TokenFailure::Obstacle(TokenError::Unknown) => {
-                "the cluster does not take the token that it made".to_owned()
+                "the cluster rejects the token that it issued".to_owned()
             }
             TokenFailure::Obstacle(TokenError::NoRights) => {
                 "the cluster has not given the ServiceAccount its rights yet".to_owned()
             }
-            TokenFailure::Restless => "what was made in the cluster does not stay".to_owned(),
+            TokenFailure::Restless => {
+                "the objects that were created in the cluster disappear again".to_owned()
+            }
         };
         Self::new(Reason::Delivered, message)
     }

@@ -30,7 +30,7 @@ impl ClusterKind for ClusterApiCluster {
         condition
             .is_some_and(ObservedCondition::is_true)
             .then_some(())
-            .ok_or("the Cluster does not say yet that its control plane is available")
+            .ok_or("the Cluster does not report yet that its control plane is available")
     }
 
     fn place<'a>(&self, holder: &'a object::Cluster) -> Result<CredentialsLocation<'a>, &'static str> {

@@ -1,4 +1,4 @@
-//! `HostedCluster`, `hypershift.openshift.io`. It names its Secrets long before its API answers.
+//! `HostedCluster`, `hypershift.openshift.io`. It names its Secrets long before its API server answers.
 
 use testplatform_apis::{
     foreign::{hosted_cluster::conditions::AVAILABLE, meta::ObservedCondition},
@@ -19,7 +19,7 @@ pub const VERSIONS_GRANT: Grant = Grant {
     names: &["supported-versions"],
     verbs: &["get"],
     proxy: true,
-    why: "Which versions HyperShift can make.",
+    why: "Versions that HyperShift supports.",
 };
 
 /// The table.
@@ -40,7 +40,7 @@ impl ClusterKind for HostedCluster {
 
     fn runs(&self, holder: &Cluster) -> Result<(), &'static str> {
         let available = holder.condition(AVAILABLE).is_some_and(ObservedCondition::is_true);
-        available.then_some(()).ok_or("the HostedCluster does not say yet that its API answers")
+        available.then_some(()).ok_or("the HostedCluster does not report yet that its API server answers")
     }
 
     fn place<'a>(&self, holder: &'a Cluster) -> Result<CredentialsLocation<'a>, &'static str> {

@@ -25,7 +25,7 @@ pub(super) const CREDENTIALS_GRANT: Grant = {
         names: &[],
         verbs: &["get"],
         proxy: true,
-        why: "What a ClusterOrder has become, in a namespace of its own. To its Secrets OSAC lets in whom it is told to.",
+        why: "Cluster of a ClusterOrder, in a namespace of its own. OSAC grants access to its Secrets.",
     }
 };
 

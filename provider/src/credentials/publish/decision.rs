@@ -75,7 +75,7 @@ pub struct DecisionOutcome {
 pub struct CredentialsStatus {
     /// The published Secret.
     pub report: Option<CredentialsReport>,
-    /// Why there is none; or why it is not brought up to date.
+    /// Why there is none; or why it is not being updated.
     pub blocked: Option<BlockingReason>,
 }
 
@@ -171,8 +171,7 @@ pub fn recheck_after(
     }
 }
 
-const REFUSED: &str =
-    "the cluster does not take its new kubeconfig (401); the one that was published before stays";
+const REFUSED: &str = "the cluster rejects its new kubeconfig (401); the published one stays";
 
 /// Whether new credentials would replace credentials made from another kubeconfig: if so, the cluster is asked whether it accepts the published
 /// one. Published credentials of unknown origin are no better than new ones.

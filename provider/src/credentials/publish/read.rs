@@ -91,7 +91,7 @@ impl Reader<'_> {
         let blocked = |reason, message| Ok(Err((reason, message)));
         // It becomes a part of a path.
         if ObjectName::try_from(&**name).is_err() {
-            let message = "the cluster names a Secret whose name is none".to_owned();
+            let message = "the cluster refers to a Secret with an invalid name".to_owned();
             return blocked(Blocked::SecretMissing, message);
         }
         let secret = match self.secret(lookup::get_opt(&self.vault.secrets_of(namespace), name)).await {
@@ -104,7 +104,7 @@ impl Reader<'_> {
             }
             // Said, because only an administrator can change it.
             Err(error) if error.reason == Reason::Forbidden => {
-                let message = format!("the provider is not let in to read Secret {name} of the cluster");
+                let message = format!("the provider has no permission to read Secret {name} of the cluster");
                 return blocked(Blocked::SecretMissing, message);
             }
             Err(error) => return Err(error),

@@ -65,14 +65,14 @@ pub const fn sentence(blocked: Blocked) -> &'static str {
     match blocked {
         Blocked::NotAssigned => "no cluster is assigned to this ClusterClaim yet",
         Blocked::NotRunning => "the cluster has not run since it was assigned",
-        Blocked::MetadataMissing => {
-            "the ClusterDeployment does not name the Secrets yet that Hive needs to let the provider in"
-        }
+        Blocked::MetadataMissing => "the ClusterDeployment does not name its Secrets with credentials yet",
         Blocked::SecretMissing => "a Secret that the ClusterDeployment names does not exist",
         Blocked::KeyMissing => "a Secret that the ClusterDeployment names lacks its key",
-        Blocked::KubeconfigRejected => "the cluster's kubeconfig is not one that may be handed on",
+        Blocked::KubeconfigRejected => {
+            "the cluster's kubeconfig contains something that must not be published"
+        }
         Blocked::OwnershipMismatch => {
-            "the ClusterDeployment that this ClusterClaim names belongs to another one; nothing of it is published"
+            "the ClusterDeployment that this ClusterClaim names belongs to another ClusterClaim, so it is not published"
         }
     }
 }

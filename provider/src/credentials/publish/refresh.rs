@@ -99,7 +99,7 @@ async fn refresh_namespace(secrets: &Api<Secret>, metrics: &RuntimeMetrics) -> b
             Ok(Refresh::Rewrite(_)) => {
                 tracing::info!(
                     secret = name,
-                    "credentials rewritten: an earlier version published them as they came"
+                    "credentials rewritten, because an earlier version published them unchanged"
                 );
                 sleep(PAUSE).await;
             }

@@ -155,7 +155,7 @@ fn forbidden_read_is_reported() {
         life.wait(60).await;
         let told = life.told();
         assert_eq!(told["blockingReason"]["reason"], "SecretMissing");
-        assert!(told["blockingReason"]["message"].as_str().unwrap().contains("not let in"), "{told}");
+        assert!(told["blockingReason"]["message"].as_str().unwrap().contains("no permission"), "{told}");
         life.hub.judge(|_| None);
         life.rest().await;
         assert!(life.published().is_some());

@@ -285,7 +285,7 @@ pub fn signal(state: &mut State, namespace: &str) -> Write {
 
 fn publish(state: &mut State, of: u8, revision: &str) -> Result<Write, String> {
     let numbers: Vec<u8> = revision.split('-').filter_map(|n| n.parse().ok()).collect();
-    let [id, source] = numbers[..] else { return Err(format!("{revision} is no revision")) };
+    let [id, source] = numbers[..] else { return Err(format!("{revision} is not a revision")) };
     if state.published.as_ref().is_some_and(|p| p.owner != of) {
         return Ok(Write::Refused);
     }

@@ -77,7 +77,7 @@ async fn late_prerequisite_fails_and_may_become_ready() {
         words(&hub),
         said(BundleProgress::SetupFailed, ["prerequisites/b0", "Thing kept-0-b", "NameTaken"])
     );
-    assert!(hub.report().message.unwrap().contains("not made by this order"));
+    assert!(hub.report().message.unwrap().contains("this request did not create"));
     assert!(!is_ours(&hub.objects()["kept-0-b"]));
     hub.meddle(&Meddle::Vanish("kept-0-b".into()));
     hub.all_ready();
@@ -214,7 +214,7 @@ async fn stuck_object_blocks_for_a_bounded_time() {
     let (at, PrerequisiteRelease::GivenUp(why)) = hub.released.clone().unwrap() else {
         panic!("it is there")
     };
-    assert!(why.contains("Thing once-0-a: it is there still"), "{why}");
+    assert!(why.contains("Thing once-0-a: it still exists"), "{why}");
     assert!(at >= gone + GIVE_UP && hub.map.is_none());
 }
 

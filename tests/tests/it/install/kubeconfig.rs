@@ -47,7 +47,7 @@ pub async fn a_kubeconfig_for_the_hub(plane: &ControlPlane) -> anyhow::Result<()
         (["--service-account", "ephemeral-cluster/nobody"], "\"nobody\" not found"),
         (["--bound-secret", "missing"], "to which the token is to be bound"),
     ] {
-        let error = made(plane, &line).await.err().with_context(|| format!("{line:?} is no error"))?;
+        let error = made(plane, &line).await.err().with_context(|| format!("{line:?} is not an error"))?;
         ensure!(format!("{error:#}").contains(words), "{line:?}: {error:#}");
     }
 

@@ -101,7 +101,7 @@ async fn push(
 }
 
 async fn install(konflux: &Cluster, package: &str, digest: &str) -> anyhow::Result<()> {
-    ensure!(package.contains("@sha256:"), "{package} is no digest");
+    ensure!(package.contains("@sha256:"), "{package} is not a digest");
     let configuration = json!({
         "apiVersion": CONFIGURATION.api_version, "kind": CONFIGURATION.kind,
         "metadata": { "name": "configuration-testplatform" }, "spec": { "package": package },

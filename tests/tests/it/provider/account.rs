@@ -185,9 +185,9 @@ impl Bench {
         let mut trusting: Value = serde_json::from_str(&self.admin)?;
         trusting["clusters"][0]["cluster"]["insecure-skip-tls-verify"] = true.into();
         for (bad, why) in [
-            ("not a kubeconfig".to_owned(), "is no kubeconfig"),
+            ("not a kubeconfig".to_owned(), "is not a kubeconfig"),
             (refused.to_string(), "does not take the kubeconfig of its admin"),
-            (trusting.to_string(), "trusts whoever answers"),
+            (trusting.to_string(), "does not verify the API server"),
         ] {
             source(hub, &bad, &self.password).await?;
             let says = |object: &Value| {

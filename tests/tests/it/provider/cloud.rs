@@ -225,7 +225,7 @@ impl Bench {
         self.ask("one", "alice").await?;
         let report = self.state("one", "OwnerInvalid").await?;
         let message = report["message"].as_str().unwrap_or_default();
-        ensure!(message.contains("no issuer is for this tenant and user"), "{report}");
+        ensure!(message.contains("no issuer exists for this tenant and user"), "{report}");
         ensure!(self.hub.cluster().get(&secret_of("one")).await?.is_none(), "there is a Secret");
         let map = self.hub.cluster().get(&order_of("one")).await?.context("no order")?;
         ensure!(map["metadata"]["finalizers"] == json!([FINALIZER]), "{map}");

@@ -48,7 +48,7 @@ pub async fn caas_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let (name, uid) = asked(tenant, &more).await?;
     caas.hold(&uid);
     let published = at(SECRET, CREDENTIALS, &format!("{name}-credentials"));
-    // The cluster answers, and what is set up in it is not there yet.
+    // The cluster answers, and what is set up in it is not created yet.
     let running = |it: &Value| it["status"]["phase"] == "ClusterSetupRunning";
     hub.until_is(&instance(&name), SOON, "being set up", running).await?;
     tenant.until_condition("ControlPlaneAvailable", "True", "Available").await?;
@@ -161,7 +161,7 @@ pub async fn caas_torn_down(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let lasts = |claim: Option<&Value>| claim.is_some_and(|c| c["status"]["phase"] == "Deprovisioning");
     let claim = Witness::of(konflux, &tenant.claim(), lasts).await?;
     let told = |claim: &Value| {
-        text(claim, "/status/progress/message").contains("is still there, and nothing has deleted it yet")
+        text(claim, "/status/progress/message").contains("still exists, and its deletion has not started")
     };
     // That the instance is gone provider-kubernetes may find out only when it looks again, a minute later.
     tenant.until(GONE, "with what it waits for", told).await?;

@@ -46,7 +46,7 @@ pub async fn cleanup_after_owner_completes(tenant: &Tenant<'_>) -> anyhow::Resul
     let end = ready.checked_add(SignedDuration::from_hours(1))?.to_string();
     let planned = |claim: &Value| {
         let message = claim["status"]["message"].as_str().unwrap_or_default();
-        claim["status"]["expiresAt"] == end && message.contains("the runs that own it are over")
+        claim["status"]["expiresAt"] == end && message.contains("the runs that own it have finished")
     };
     let claim = tenant.until(SOON, "planned to end", planned).await?;
     ensure!(claim["spec"]["tearDownCluster"].is_null() && claim["status"]["phase"] == "Ready", "{claim}");

@@ -77,7 +77,7 @@ pub async fn cluster_api_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     tenant.until_condition("InfrastructureReady", "True", "Available").await?;
     tenant.until_condition("CredentialsPublished", "False", "NotRunning").await?;
     tenant.until_phase("Provisioning").await?;
-    ensure!(hub.get(&published(&name)).await?.is_none(), "published before its API answers");
+    ensure!(hub.get(&published(&name)).await?.is_none(), "published before its API server answers");
     player.let_go(&name);
 
     tenant.until_phase("Ready").await?;

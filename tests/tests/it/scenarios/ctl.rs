@@ -139,7 +139,7 @@ pub async fn ctl_whole_life(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     controller.provision().await?;
     tenant.until_phase("Provisioning").await?;
     let as_owner = owner.run(&format!("why {name}")).await?;
-    as_owner.is(0, "the hub to make the cluster")?.is(0, "not yours to read")?;
+    as_owner.is(0, "the hub to make the cluster")?.is(0, "no permission to read it")?;
     let as_administrator = administrator.run(&format!("why {name}")).await?;
     as_administrator
         .is(0, "✓ object/managed-")?
@@ -243,9 +243,9 @@ pub async fn ctl_trouble(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     controller.provision().await?;
     controller.fail().await?;
     let name = tenant.name.as_str();
-    up.await??.is(4, "is Failed")?.is(4, "the job that makes the cluster failed")?;
+    up.await??.is(4, "is Failed")?.is(4, "the job that creates the cluster failed")?;
     tenant.until_condition("ProwJobCompleted", "True", "ProwJobFailure").await?;
-    administrator.run(&format!("why {name}")).await?.is(0, "nothing any more, Failed is final")?;
+    administrator.run(&format!("why {name}")).await?.is(0, "nothing, because Failed is final")?;
     owner.run(&format!("down {name} --wait --timeout 1m")).await?.is(6, "ProwJobFailure")?;
     owner.run(&format!("kubeconfig {name}")).await?.is(4, "is Failed")?;
 

@@ -271,7 +271,7 @@ pub async fn hub_tells_its_limits(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     .await?;
 
     let old = asks(tenant, "old", &any, &json!({ "version": "4.19" })).await?;
-    waits(&old, SOON, "VersionUnsupported", &["it cannot make version 4.19.17"]).await?;
+    waits(&old, SOON, "VersionUnsupported", &["it cannot create version 4.19.17"]).await?;
     let first = asks(tenant, "first", &any, &none).await?;
     let made = Hosted::new(there.cluster(), &first.composite().await?);
     there.hypershift.hold(made.name());

@@ -55,7 +55,7 @@ pub async fn hypershift_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let named = |cluster: &Value| cluster["status"]["kubeconfig"]["name"].is_string();
     hub.until_is(&hosted.at(), SOON, "with its Secrets named", named).await?;
     tenant.until_condition("CredentialsPublished", "False", "NotRunning").await?;
-    ensure!(hub.get(&hosted.published()).await?.is_none(), "published before its API answers");
+    ensure!(hub.get(&hosted.published()).await?.is_none(), "published before its API server answers");
     hypershift.let_go(hosted.name());
     let served = async {
         hosted.until_available(SOON).await?;

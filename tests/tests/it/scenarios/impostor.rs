@@ -53,7 +53,7 @@ pub async fn impostor_of_the_hub_to_the_provider(tenant: &Tenant<'_>) -> anyhow:
         }
     };
     let told = patience::timeout(SOON, told).await;
-    ensure!(told.is_ok(), "it does not say why it cannot begin:\n{}", provider.tail());
+    ensure!(told.is_ok(), "it gives no reason it cannot begin:\n{}", provider.tail());
     tokio::time::sleep(TRIED).await;
     let lease = engine.hub.cluster().get(&at(LEASE, provider::NAME, SITE)).await?;
     ensure!(lease.is_none(), "it told an impostor who it is: {lease:?}");

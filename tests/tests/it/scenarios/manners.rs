@@ -34,7 +34,7 @@ pub async fn job_scheduled_late(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         (Nothing, SCHEDULING, "the ProwJob waits for a build cluster"),
         (Schedule, NAMESPACE, "build cluster build01 has no namespace"),
         (Run, NAMESPACE, "build cluster build01 has no namespace"),
-        (TakeNamespace, CREDENTIALS, "Secret cluster-provisioning is not there yet"),
+        (TakeNamespace, CREDENTIALS, "Secret cluster-provisioning is not created yet"),
     ];
     let (_, job) = play(tenant, course).await?;
     job.suffer(Leave(Left::All)).await?;
@@ -59,7 +59,7 @@ pub async fn credentials_filled_late(tenant: &Tenant<'_>) -> anyhow::Result<()> 
     let course: &Course = &[
         (Schedule, NAMESPACE, "build01"),
         (Run, NAMESPACE, "build01"),
-        (TakeNamespace, CREDENTIALS, "is not there yet"),
+        (TakeNamespace, CREDENTIALS, "is not created yet"),
         (Leave(Left::Password), CREDENTIALS, "Secret cluster-provisioning has no kubeconfig yet"),
         (
             Leave(Left::Unfinished),
@@ -79,7 +79,7 @@ pub async fn password_late(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let course: &Course = &[
         (Schedule, NAMESPACE, "build01"),
         (Run, NAMESPACE, "build01"),
-        (TakeNamespace, CREDENTIALS, "is not there yet"),
+        (TakeNamespace, CREDENTIALS, "is not created yet"),
     ];
     let (_, job) = play(tenant, course).await?;
     job.suffer(Leave(Left::Kubeconfig)).await?;
@@ -178,7 +178,7 @@ pub async fn build_cluster_away(tenant: &Tenant<'_>) -> anyhow::Result<()> {
 const UNDER_WAY: &Course = &[
     (Schedule, NAMESPACE, "build01"),
     (Run, NAMESPACE, "build01"),
-    (TakeNamespace, CREDENTIALS, "is not there yet"),
+    (TakeNamespace, CREDENTIALS, "is not created yet"),
 ];
 
 /// Asks for a cluster and lets a course be taken.
@@ -190,7 +190,7 @@ async fn play(tenant: &Tenant<'_>, course: &Course) -> anyhow::Result<(Controlle
 }
 
 /// Does each thing, and waits until the hub says what it leads to. To the tenant it is all the same: the cluster is
-/// being made.
+/// being created.
 async fn go_on(
     tenant: &Tenant<'_>,
     controller: &Controller,
@@ -246,7 +246,7 @@ async fn failed(tenant: &Tenant<'_>, job: &Job, reason: &str, words: &str) -> an
     tenant.until_condition("ClusterReady", "False", "Failed").await?;
     let claim = tenant.until_condition("ProwJobCompleted", "True", reason).await?;
     let message = claim["status"]["message"].as_str().unwrap_or_default();
-    ensure!(message.contains(words) && message.contains(&job.url()), "it does not say why: {message:?}");
+    ensure!(message.contains(words) && message.contains(&job.url()), "it gives no reason: {message:?}");
     let noted = |claim: &Value| claim["status"]["diagnostics"].is_string();
     let claim = tenant.until(SOON, "with diagnostics", noted).await?;
     let diagnostics: Value =

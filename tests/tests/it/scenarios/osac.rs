@@ -57,7 +57,7 @@ pub async fn osac_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     tenant.until_condition("ControlPlaneAvailable", "False", "Creating").await?;
     tenant.until_condition("CredentialsPublished", "False", "NotRunning").await?;
     tenant.until_phase("Provisioning").await?;
-    ensure!(hub.get(&published(&name)).await?.is_none(), "published before its API answers");
+    ensure!(hub.get(&published(&name)).await?.is_none(), "published before its API server answers");
     let asked = hub.get(&order(&name)).await?.context("no order")?;
     let spec = &asked["spec"];
     ensure!(spec["templateParameters"] == "{\"ingress_replicas\":1}", "{spec}");

@@ -226,7 +226,7 @@ pub async fn cluster_api_template_moved(tenant: &Tenant<'_>) -> anyhow::Result<(
     Ok(())
 }
 
-/// Tools wait for conditions; one that is not there yet is an error to some. Shown with a composite without a claim: its name is known
+/// Tools wait for conditions; one that is not created yet is an error to some. Shown with a composite without a claim: its name is known
 /// before it is there.
 async fn first_response(tenant: &Tenant<'_>, template: &str) -> anyhow::Result<()> {
     let konflux = tenant.konflux();

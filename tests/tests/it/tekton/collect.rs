@@ -36,7 +36,7 @@ pub async fn after_a_failure(stage: &Stage<'_>) -> anyhow::Result<()> {
         .await?
         .with(1)?
         .saying("quota exceeded in")?
-        .saying("the job that makes the cluster failed")?;
+        .saying("the job that creates the cluster failed")?;
 
     // With the rights that pipelines have, which leave out events.
     let told = stage.collect().tools(&stage.tools.oc).run(LONG).await?.with(0)?;

@@ -156,7 +156,7 @@ pub async fn no_cluster(stage: &Stage<'_>) -> anyhow::Result<()> {
     // The job ended badly, which whoever made it has to look into: so does the last Task say.
     let expected = [("provision", 1), ("collect-logs", 0), ("deprovision", 1)];
     ensure!(played.codes() == expected && played.skipped == ["test"], "{played:?}");
-    super::stage::says(played.log("provision"), "the job that makes the cluster failed")?;
+    super::stage::says(played.log("provision"), "the job that creates the cluster failed")?;
     super::stage::says(played.log("collect-logs"), "  job: https://prow.example/view/job-of-")?;
     super::stage::says(played.log("deprovision"), "ended badly")
 }

@@ -155,8 +155,8 @@ pub async fn bad_parameters(stage: &Stage<'_>) -> anyhow::Result<()> {
         ("env", "[\"A\"]", "parameter env is not a JSON object"),
         ("clusterClaim", "{\"cloud\":", "parameter clusterClaim is not a JSON object"),
         ("cleanup", "true", "parameter cleanup is not a JSON object: true"),
-        ("timeout", "two hours", "parameter timeout is no duration such as 2h or 1h30m: two hours"),
-        ("timeout", "0", "parameter timeout is no duration"),
+        ("timeout", "two hours", "parameter timeout is not a duration such as 2h or 1h30m: two hours"),
+        ("timeout", "0", "parameter timeout is not a duration"),
         // These the API server finds: its own words name the field.
         ("env", "{\"A\":1}", "spec.ciOperator.test.env.A"),
         ("lifetime", "soon", "spec.lifetime"),

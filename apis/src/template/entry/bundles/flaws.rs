@@ -74,7 +74,7 @@ pub(in super::super) fn find_flaws(document: &Document, flaws: &mut Flaws<'_>) {
                 placed_flaws(&path, bundle, flaws);
             }
             if !names.insert(&bundle.name) {
-                flaws.add_flaw(&format!("{path}.name"), "is there already");
+                flaws.add_flaw(&format!("{path}.name"), "is already used");
             }
         }
     }
@@ -95,8 +95,10 @@ pub(in super::super) fn find_flaws(document: &Document, flaws: &mut Flaws<'_>) {
 fn flaws_of(path: &str, bundle: &BundleDocument, rules: &BTreeMap<String, Rule>, flaws: &mut Flaws<'_>) {
     let name = bundle.name.as_str();
     if name.len() > 63 || name.contains('.') || ObjectName::try_from(name).is_err() {
-        flaws
-            .add_flaw(&format!("{path}.name"), "is no name of 1 to 63 lower-case letters, digits and dashes");
+        flaws.add_flaw(
+            &format!("{path}.name"),
+            "is not a name of 1 to 63 lower-case letters, digits and dashes",
+        );
     }
     let timeout = bundle.timeout.unwrap_or(TIMEOUT);
     if timeout < GoDuration::from_secs(1) || timeout > GoDuration::from_hours(4) {
@@ -114,8 +116,10 @@ fn flaws_of(path: &str, bundle: &BundleDocument, rules: &BTreeMap<String, Rule>,
             flaws.add_flaw(&format!("{path}.{member}"), sentence);
         }
         if manifest.ready.as_ref().is_some_and(|ready| ready.trim().is_empty() || ready.len() > LONGEST) {
-            flaws
-                .add_flaw(&format!("{path}.ready"), format!("is no expression of 1 to {LONGEST} characters"));
+            flaws.add_flaw(
+                &format!("{path}.ready"),
+                format!("is not an expression of 1 to {LONGEST} characters"),
+            );
         }
     }
 }
@@ -166,7 +170,7 @@ fn check_choice(path: &str, when: &When, rules: &BTreeMap<String, Rule>, flaws: 
             let member = if when.equals.is_some() { "equals" } else { "in" };
             flaws.add_flaw(
                 &format!("{path}.{member}"),
-                format!("is nothing that the parameter can be: {sentence}"),
+                format!("is not a value of the parameter: {sentence}"),
             );
         }
     }

@@ -19,7 +19,7 @@ pub(super) fn resolve_access(
 ) -> Option<AccessRequest> {
     let requested = AccessRequest::from_spec(&observed.composite.spec["credentials"]);
     let mut ignored = || {
-        let message = "mode and clusterRole of spec.credentials cannot change once a cluster was asked for, and stay as they were";
+        let message = "mode and clusterRole of spec.credentials cannot change after a cluster was requested, and stay as they were";
         issues.push(AdmissionIssue::new(Request::ChangeIgnored, message));
     };
     let Some(primary) = &observed.primary else {

@@ -129,7 +129,7 @@ impl Lifetime {
         } else {
             issues.push(AdmissionIssue::new(
                 Request::LifetimeIgnored,
-                "spec.lifetime is no duration of at least a minute, such as 90m or 2h30m, and was ignored",
+                "spec.lifetime is not a duration of at least a minute, such as 90m or 2h30m, and was ignored",
             ));
             before.or(granted)
         };
@@ -143,7 +143,7 @@ impl Lifetime {
                 let since = if limits.before_hive == Some(cap) {
                     format!("because {HIVE_ENDS_IT} {}", HIVES_END.to_short_string())
                 } else if observed.primary.is_some() {
-                    "what was set when the cluster was asked for".to_owned()
+                    "the value at the time of the request".to_owned()
                 } else {
                     "the longest allowed".to_owned()
                 };

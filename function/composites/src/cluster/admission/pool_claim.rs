@@ -131,7 +131,7 @@ impl PoolClaim {
         if !requested.as_ref().is_some_and(same) {
             issues.push(AdmissionIssue::new(
                 Request::ChangeIgnored,
-                "spec.clusterClaim cannot change once a cluster was asked for; the cluster stays as it was asked for",
+                "spec.clusterClaim cannot change after a cluster was requested; the cluster stays as requested",
             ));
         }
         issues.extend(catalog::tenant_credentials::collect_issues(observed));
@@ -176,7 +176,7 @@ impl PoolClaim {
             Pools::NotFetched | Pools::Missing | Pools::Invalid(_) => None,
         };
         let refusal = format!(
-            "pool {}/{}, from which a cluster was asked for, is not in the catalogue any more; ask the platform team",
+            "pool {}/{}, from which a cluster was requested, is no longer in the catalogue; ask the platform team",
             place.namespace, place.pool
         );
         let now = entry.map(|(pool, hub)| PoolRef::of(pool, hub, settings, place.reason));
@@ -237,7 +237,7 @@ impl PoolClaim {
         missing_environment(&observed.environment, settings).map_or(Ok(()), Err)?;
         if removed {
             let message = format!(
-                "pool {text}, like which one was to be made, is not in the catalogue any more; ask the platform team"
+                "pool {text}, which was to be copied, is no longer in the catalogue; ask the platform team"
             );
             return Err(AdmissionIssue::new(Request::PoolNotFound, message));
         }

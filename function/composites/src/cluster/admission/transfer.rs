@@ -30,20 +30,20 @@ pub(crate) fn transfer_blocked_by(observed: &Observed) -> Option<AdmissionIssue>
     let none = target.adopted.is_none();
     let why = match (&target.watched, find_offer(target, observed)) {
         (Some(watching), _) if watching.is_own && watching.is_observed => {
-            format!("composite {} has not let its cluster go yet", target.source_name)
+            format!("composite {} has not released its cluster yet", target.source_name)
         }
         (Some(watching), _) if watching.is_own => {
             format!("the cluster of composite {} is not seen on its hub", target.source_name)
         }
         (_, Ok(_)) => {
-            format!("the cluster of composite {} is looked at for the first time", target.source_name)
+            format!("the cluster of composite {} is being read for the first time", target.source_name)
         }
         (_, Err(why)) => why,
     };
     none.then(|| {
         AdmissionIssue::new(
             Request::TakeOverWaits,
-            format!("no cluster is made, one is to be taken over: {why}"),
+            format!("no cluster is created, because one is to be taken over: {why}"),
         )
     })
 }
@@ -64,20 +64,20 @@ pub(crate) fn find_offer(target: &TransferTarget, observed: &Observed) -> Result
     }
     let block = |c: &Composite| Some(CiOperator(c.spec["ciOperator"].as_object()?.clone()).to_forwarded());
     if block(giver).is_none() || block(giver) != block(own) {
-        return Err("spec.ciOperator has to be that of the claim, and no other block".into());
+        return Err("spec.ciOperator must be equal to the claim's, and no other block".into());
     }
     let wish = |c: &Composite| {
         AccessRequest::from_spec(&c.spec["credentials"]).ok().map(|w| w.map(|w| w.to_string()))
     };
     if wish(giver) != wish(own) {
-        return Err("spec.credentials has to be that of the claim".into());
+        return Err("spec.credentials must be equal to the claim's".into());
     }
     let ready = giver.status.phase == Some(Phase::Ready) && giver.metadata.deletion_timestamp.is_none();
     let kind = giver.status.backend.as_ref().and_then(|b| b.kind.as_deref());
     let fits = ready && kind == Some(ephemeral_cluster::KIND);
     ObjectRef::from_status(&giver.status)
         .filter(|_| fits)
-        .ok_or_else(|| format!("the cluster of composite {name} has to be Ready"))
+        .ok_or_else(|| format!("the cluster of composite {name} must be Ready"))
 }
 
 fn no_offer_message(target: &TransferTarget, own: &Composite) -> String {

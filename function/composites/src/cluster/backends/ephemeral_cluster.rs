@@ -309,7 +309,7 @@ fn mirror_conditions(reported: &[ObservedCondition], observed: &Observed) -> Vec
     shown
 }
 
-/// The OpenShift version that was asked for, as far as the claim says it.
+/// The OpenShift version that was asked for, as far as the claim reports it.
 fn requested_version(block: &Map<String, Value>) -> Option<String> {
     let claim = block.get("test").map(|t| &t["clusterClaim"]["version"]);
     let latest = block.get("releases").map(|r| &r["latest"]);

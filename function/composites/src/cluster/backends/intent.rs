@@ -58,7 +58,7 @@ pub struct Intent {
     pub teardown_deferred: bool,
     /// Cause of phase Failed, recorded on the primary Object.
     pub failure: Option<Failure>,
-    /// Reason for which nothing is left that costs money, recorded on the primary Object.
+    /// Reason for which nothing is left that incurs cost, recorded on the primary Object.
     pub completion: Option<String>,
     /// Time at which a cluster with a lifetime, or from a pool, became ready: recorded on the primary Object.
     pub ready_at: Option<Timestamp>,

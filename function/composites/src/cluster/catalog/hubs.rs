@@ -109,11 +109,11 @@ impl std::fmt::Display for HubRefusal {
             NoHub::PinnedHubMissing => {
                 return write!(f, "there is no hub {}, which spec.hub.name asks for", bounded(pinned, 253));
             }
-            NoHub::NoHubMatches => "no hub has what this claim asks for",
-            NoHub::TenantNotAllowed => "no hub that fits is offered to this namespace",
-            NoHub::VersionUnsupported => "no hub that fits can make this version",
+            NoHub::NoHubMatches => "no hub matches this claim",
+            NoHub::TenantNotAllowed => "no matching hub is offered to this namespace",
+            NoHub::VersionUnsupported => "no matching hub can create this version",
             NoHub::NoCapacity => {
-                "no hub that fits takes a new cluster now; this claim is served once one does"
+                "no matching hub accepts a new cluster now; the claim is queued until one does"
             }
         })?;
         self.digest.iter().try_for_each(|line| write!(f, "\n{line}"))

@@ -64,7 +64,8 @@ pub fn choose_pool(
     let Some(pool) = rendezvous::choose_by_weight(uid, &open, wanted.pool.is_some()) else {
         return Err(AdmissionIssue::new(
             Request::HubFull,
-            "every hub with a pool that fits is full or takes no new claims; this claim is served once there is room, after those that were made before it",
+            "every hub with a matching pool is full or takes no new claims; the claim is queued behind older claims and continues when \
+            there is room",
         ));
     };
     let reason = match (wanted.pool.is_some(), open.len(), candidates.len()) {
@@ -114,7 +115,7 @@ fn counted_peers<'a>(
         Some(flaw) => Err(AdmissionIssue::new(
             Request::CatalogueInvalid,
             format!(
-                "how much this namespace may have cannot be read from the catalogue of pools: {flaw}; ask the platform team to repair it"
+                "the quota of this namespace cannot be read from the catalogue of pools: {flaw}; ask the platform team to repair it"
             ),
         )),
     }

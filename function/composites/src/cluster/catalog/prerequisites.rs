@@ -155,7 +155,7 @@ pub(crate) fn check_ready(resolved: &ResolvedSpec, observed: &Observed) -> Resul
 /// Why the cluster waits for its prerequisites, and whether they have failed.
 pub(crate) fn prerequisites_problem(part: Option<&ObservedObject>) -> Option<(SetupLevel, String)> {
     let Some(part) = part else {
-        return Some((SetupLevel::Running, "the hub is told what it has to have before the cluster".into()));
+        return Some((SetupLevel::Running, "the prerequisites are being sent to the hub".into()));
     };
     if is_deleting(part) {
         return Some((SetupLevel::Running, deleting_message(part)));
@@ -180,7 +180,7 @@ pub(crate) fn prerequisites_problem(part: Option<&ObservedObject>) -> Option<(Se
 
 /// Why the cluster waits for its credential.
 pub(crate) fn credential_problem(part: Option<&ObservedObject>) -> Option<String> {
-    let Some(part) = part else { return Some("the hub is told to make a credential of the cloud".into()) };
+    let Some(part) = part else { return Some("a cloud credential is being requested from the hub".into()) };
     if is_deleting(part) {
         return Some(deleting_message(part));
     }
@@ -188,7 +188,7 @@ pub(crate) fn credential_problem(part: Option<&ObservedObject>) -> Option<String
     match report.state {
         // A working one is there, and it is rotated later.
         Some(cloud::CredentialPhase::Valid | cloud::CredentialPhase::RotationFailed) => None,
-        Some(state) => Some(format!("no credential of the cloud yet: {}", report_message(state, &report))),
+        Some(state) => Some(format!("no cloud credential yet: {}", report_message(state, &report))),
         None => Some(unanswered_message(part, "clusters.cloudCredentials")),
     }
 }
@@ -201,7 +201,7 @@ fn is_deleting(part: &ObservedObject) -> bool {
 }
 
 fn deleting_message(part: &ObservedObject) -> String {
-    format!("somebody deletes {}, which is made again after that", config_map_name(part))
+    format!("{} is being deleted by someone else; it is created again afterwards", config_map_name(part))
 }
 
 fn config_map_name(part: &ObservedObject) -> String {
@@ -222,7 +222,7 @@ pub(crate) fn unanswered_message(part: &ObservedObject, setting: &str) -> String
         | SyncState::Deleted
         | SyncState::Replaced
         | SyncState::UnknownField(_) => format!(
-            "the hub-side provider has not answered in {map} yet; {setting} of its configuration has to be on"
+            "the hub-side provider has not answered in {map} yet; {setting} in its configuration must be on"
         ),
     }
 }

@@ -112,7 +112,8 @@ impl Templated {
         };
         let terms = read_terms(&entry, &claim);
         if made && memory.is_none() {
-            let message = "what was asked for is not remembered, so nothing of it can be changed; an administrator has to restore annotation testplatform.ci.openshift.org/effective of the Object";
+            let message = "the original request is not recorded, so it cannot be changed; an administrator must restore annotation \
+                testplatform.ci.openshift.org/effective of the Object";
             let frozen = frozen(SpecLevel::NotObserved, message, None, terms);
             return Ok((Self { backend: frozen.backend.or(Some(entry.backend())), ..frozen }, None));
         }
@@ -121,7 +122,7 @@ impl Templated {
             memory.as_ref().and_then(|m| m.backend).filter(|before| Some(*before) != backend)
         {
             let message = format!(
-                "spec.template is for {}, and the cluster was made by {before}, which cannot change; the cluster stays as it was asked for",
+                "spec.template is for {}, and the cluster was created from {before}, which cannot change; the cluster stays as requested",
                 entry.backend()
             );
             return Ok((frozen(SpecLevel::Immutable, &message, memory, terms), None));
@@ -182,7 +183,7 @@ impl Templated {
     pub fn collect_issues(&self) -> Vec<AdmissionIssue> {
         let template = bounded(&self.template, 253);
         let old = |what: String, why: &String| {
-            let message = format!("{what} should not be used any more: {}", bounded(why, 512));
+            let message = format!("{what} is deprecated: {}", bounded(why, 512));
             AdmissionIssue::new(Request::TemplateDeprecated, message)
         };
         let terms = &self.terms;

@@ -52,7 +52,7 @@ pub(crate) fn check_tenant_credentials(
         problem(format!("spec.byoc{dot}{path}"), &sentence);
     }
     if tenant.is_none() {
-        let sentence = "needs a claim: a composite without one has no namespace with Secrets to bring along";
+        let sentence = "needs a claim: a composite without one has no namespace to read Secrets from";
         problem("spec.byoc".into(), sentence);
     }
 }
@@ -66,7 +66,7 @@ pub(crate) fn check_ready(
     if !tenant_namespace.request.is_object() {
         // Another home would be a second one, and Secrets are in the first.
         return waits(format!(
-            "what was asked for in namespace {} on {} is not known any more; restore annotation {} of its Objects, or delete the claim",
+            "the request in namespace {} on {} is no longer known; restore annotation {} of its Objects, or delete the claim",
             tenant_namespace.namespace,
             tenant_namespace.hub,
             ours::BYOC
@@ -82,16 +82,18 @@ pub(crate) fn check_ready(
     let pooled = tenant_namespace.request["provider"].is_null();
     if !settled(NAMESPACE) {
         return waits(format!(
-            "namespace {namespace} is being made on {} for the Secrets of this claim",
+            "namespace {namespace} is being created on {} for the Secrets of this claim",
             tenant_namespace.hub
         ));
     }
     if !(settled(ACCESS) && settled(REQUEST) && (pooled || settled(PROVIDER))) {
-        return waits(format!("namespace {namespace} is there; the hub lets the carrier of the Secrets in"));
+        return waits(format!(
+            "namespace {namespace} exists; the hub is granting access to the carrier of the Secrets"
+        ));
     }
     let Some(report) = read_report(parts) else {
         return waits(format!(
-            "namespace {namespace} is there; the carrier of the Secrets has not said anything yet"
+            "namespace {namespace} exists; the carrier of the Secrets has not reported anything yet"
         ));
     };
     if let Some(message) = report.refused.as_ref().filter(|_| !report.carried) {
@@ -101,10 +103,10 @@ pub(crate) fn check_ready(
         return Err(issue);
     }
     if !report.carried {
-        return waits(format!("the carrier brings the Secrets to namespace {namespace}"));
+        return waits(format!("the carrier is copying the Secrets to namespace {namespace}"));
     }
     if pooled && !settled(POOL) {
-        return waits("the Secrets are on the hub, which makes the pool for the cluster".into());
+        return waits("the Secrets are on the hub, which is creating the pool for the cluster".into());
     }
     Ok(())
 }
@@ -151,7 +153,7 @@ pub(crate) fn collect_issues(observed: &Observed) -> Vec<AdmissionIssue> {
     let changed = changed.then(|| {
         AdmissionIssue::new(
             Request::ChangeIgnored,
-            "spec.byoc cannot change once it was asked for; the cluster stays as it was asked for",
+            "spec.byoc cannot change after it was requested; the cluster stays as requested",
         )
     });
     changed.into_iter().chain(outdated_issue(observed)).collect()
@@ -162,7 +164,7 @@ fn outdated_issue(observed: &Observed) -> Option<AdmissionIssue> {
     let (tenant_namespace, report) =
         (read_tenant_namespace(&observed.tenant_credentials)?, read_report(&observed.tenant_credentials)?);
     let missing = missing_secrets(&report, &tenant_namespace.request)?;
-    let message = format!("the hub keeps the Secrets as they were carried, but: {}", missing.message);
+    let message = format!("the hub keeps the Secrets that were copied before, but: {}", missing.message);
     Some(AdmissionIssue::new(Request::SecretsOutdated, message))
 }
 

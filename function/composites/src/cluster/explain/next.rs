@@ -30,26 +30,26 @@ fn next_event(evaluation: &ClusterEvaluation, lifecycle: &Lifecycle) -> String {
     match lifecycle.phase {
         Phase::Pending => match (sync, &evaluation.plan.request) {
             (None, Ok(request)) if request.blocked_by.is_some() => {
-                "Provisioning, once what holds the request is lifted".into()
+                "Provisioning, once the request is no longer held".into()
             }
             (Some(SyncState::Paused), _) => "nothing, until the Object is no longer paused".into(),
             (Some(SyncState::Refused(_)), _) => "Provisioning, once the hub no longer refuses".into(),
             (Some(SyncState::Unavailable(_)), _) => "Provisioning, once the hub answers".into(),
             _ if evaluation.plan.health.stage == Stage::Queued => match evaluation.plan.primary_resource {
-                Some(CLUSTER_CLAIM) => "Provisioning, once the pool gives a cluster".into(),
-                _ => "Provisioning, once the hub begins to make it".into(),
+                Some(CLUSTER_CLAIM) => "Provisioning, once the pool provides a cluster".into(),
+                _ => "Provisioning, once the hub starts to create it".into(),
             },
             _ => "Provisioning, once the hub shows the remote object".into(),
         },
         Phase::Provisioning => match &evaluation.plan.health.stage {
             Stage::Ready => "Ready, with the kubeconfig".into(),
-            _ => "Ready, once the hub says so and the kubeconfig is there".into(),
+            _ => "Ready, once the hub reports it and the kubeconfig is published".into(),
         },
         Phase::Ready if evaluation.observed.transfer.is_released() => {
-            "Deprovisioned, once whoever has the cluster now has ended it".into()
+            "Deprovisioned, once the new owner has ended the cluster".into()
         }
         Phase::Ready => "Deprovisioning, by spec.tearDownCluster or the end of its lifetime".into(),
-        Phase::Degraded => "Ready, once the hub says so again".into(),
+        Phase::Degraded => "Ready, once the hub reports it again".into(),
         Phase::Deprovisioning => "Deprovisioned, once the hub is done".into(),
         Phase::Deprovisioned => "nothing, this is final".into(),
         Phase::Failed if lifecycle.completion.is_none() => {

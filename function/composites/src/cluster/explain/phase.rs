@@ -17,10 +17,14 @@ pub(super) fn phase_line(evaluation: &ClusterEvaluation) -> String {
     let why = match lifecycle.phase {
         Phase::Pending => pending_reason(evaluation),
         Phase::Provisioning => provisioning_reason(evaluation),
-        Phase::Ready => format!("the hub says {} and the kubeconfig is there", hub_phase(evaluation)),
-        Phase::Degraded => format!("it was ready before, and the hub now says {}", hub_phase(evaluation)),
+        Phase::Ready => format!("the hub reports {} and the kubeconfig is published", hub_phase(evaluation)),
+        Phase::Degraded => format!("it was ready before, and the hub now reports {}", hub_phase(evaluation)),
         Phase::Deprovisioning => {
-            format!("{}; the hub says {} and is not done", teardown_reason(evaluation), hub_phase(evaluation))
+            format!(
+                "{}; the hub reports {} and has not finished",
+                teardown_reason(evaluation),
+                hub_phase(evaluation)
+            )
         }
         Phase::Deprovisioned => match &lifecycle.completion {
             Some(over) => format!("{}, and nothing is left ({})", teardown_reason(evaluation), over.reason),
@@ -36,9 +40,9 @@ fn pending_reason(evaluation: &ClusterEvaluation) -> String {
         (None, Ok(PlannedRequest { validated: Validated { blocked_by: Some(blocker), .. }, .. })) => {
             blocker.message.clone()
         }
-        (None, _) => "nothing was asked of the hub before".into(),
+        (None, _) => "no request was sent to the hub before".into(),
         (Some(_), _) if evaluation.plan.lifecycle.recreates => {
-            "what was asked for vanished before the hub took it up, so it is asked for once more".into()
+            "the request disappeared before the hub started on it, so it is sent again".into()
         }
         (Some(primary), _) => match &primary.sync {
             SyncState::Refused(message) => format!("the hub refuses: {message}"),
@@ -51,7 +55,9 @@ fn pending_reason(evaluation: &ClusterEvaluation) -> String {
             | SyncState::InSync
             | SyncState::Deleted
             | SyncState::Replaced
-            | SyncState::UnknownField(_) => "the hub was asked and shows nothing yet".into(),
+            | SyncState::UnknownField(_) => {
+                "the request was sent, and the hub has not reported anything yet".into()
+            }
         },
     }
 }
@@ -59,9 +65,10 @@ fn pending_reason(evaluation: &ClusterEvaluation) -> String {
 fn provisioning_reason(evaluation: &ClusterEvaluation) -> String {
     match &evaluation.plan.health.stage {
         _ if evaluation.plan.health.set_up.is_some() => evaluation.plan.health.waiting.clone(),
-        Stage::Ready => "the hub says Ready, but the kubeconfig is not there yet".into(),
+        Stage::Ready => "the hub reports Ready, but the kubeconfig is not published yet".into(),
         Stage::Failing(_) => {
-            "the hub says Failed, but neither that its job has ended nor that it refused the request".into()
+            "the hub reports Failed, but neither that its job has ended nor that it refused the request"
+                .into()
         }
         Stage::NotObserved
         | Stage::Queued
@@ -70,7 +77,7 @@ fn provisioning_reason(evaluation: &ClusterEvaluation) -> String {
         | Stage::TearingDown
         | Stage::Refused { .. }
         | Stage::Ended { .. } => {
-            format!("the hub says {}", hub_phase(evaluation))
+            format!("the hub reports {}", hub_phase(evaluation))
         }
     }
 }
@@ -79,9 +86,9 @@ fn provisioning_reason(evaluation: &ClusterEvaluation) -> String {
 fn teardown_reason(evaluation: &ClusterEvaluation) -> &'static str {
     let requested = evaluation.plan.request.as_ref().is_ok_and(|r| r.teardown == Some(true));
     match evaluation.plan.lifecycle {
-        Lifecycle { lifetime_ended: true, .. } => "its lifetime is over",
+        Lifecycle { lifetime_ended: true, .. } => "its lifetime ended",
         _ if requested => "spec.tearDownCluster is true",
-        Lifecycle { teardown: true, .. } => "its end was asked for before, which is not taken back",
+        Lifecycle { teardown: true, .. } => "teardown was requested before and cannot be undone",
         Lifecycle { .. } => "the hub ended it",
     }
 }
@@ -93,13 +100,13 @@ fn failure_reason(lifecycle: &Lifecycle) -> &'static str {
         Failure::HubRefused => "the hub refused the request for good",
         Failure::ProwJobFailed => "the hub's job has ended without success",
         Failure::ProvisionTimeout => "it was not ready within the provision timeout",
-        Failure::RemoteDeleted => "the remote object is gone, and nobody had asked for that",
+        Failure::RemoteDeleted => "the remote object is gone without a request for teardown",
         Failure::RemoteReplaced => "another object has the remote object's name",
-        Failure::ClusterDeleted => "the cluster was deleted on the hub, and nobody had asked for that",
+        Failure::ClusterDeleted => "the cluster was deleted on the hub without a request for teardown",
         Failure::WriterLost => {
-            "a cluster was made for this composite, and the Object that carried it is gone"
+            "a cluster was created for this composite, and the Object that managed it is gone"
         }
-        Failure::Earlier => "an earlier pass said so",
+        Failure::Earlier => "an earlier pass decided it",
     }
 }
 

@@ -17,9 +17,9 @@ pub(super) fn pool_lines(evaluation: &ClusterEvaluation, request: &Validated) ->
     let mut lines = vec![format!("pool: {chosen}")];
     match &evaluation.observed.pools {
         _ if !evaluation.observed.is_unplaced() => {
-            lines.push("catalogue: not asked for, the pool is no longer open".into());
+            lines.push("catalogue: not requested, because the pool is no longer open".into());
         }
-        Pools::NotFetched => lines.push("catalogue: was asked for, this answer is not the last".into()),
+        Pools::NotFetched => lines.push("catalogue: was requested; this answer is not final".into()),
         Pools::Missing => {
             lines.push(format!("catalogue: EnvironmentConfig {} does not exist", evaluation.settings.pools));
         }

@@ -38,7 +38,7 @@ pub struct Lifecycle {
     pub failure: Option<Failure>,
     /// Cause of phase Failed in the next pass, which removes the primary Object. This pass only records it.
     pub pending_failure: Option<Failure>,
-    /// Completion, once nothing is left that costs money.
+    /// Completion, once nothing is left that incurs cost.
     pub completion: Option<Completion>,
     /// Whether the claim is or ever was ready.
     pub ever_ready: bool,
@@ -77,7 +77,7 @@ pub struct Lifecycle {
 }
 
 impl Lifecycle {
-    /// Whether the claim has ended and nothing is left that costs money.
+    /// Whether the claim has ended and nothing is left that incurs cost.
     pub fn is_complete(&self) -> bool {
         self.completion.is_some()
     }
@@ -88,7 +88,7 @@ impl Lifecycle {
     }
 }
 
-/// Proof that nothing is left that costs money.
+/// Proof that nothing is left that incurs cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// Reason of `ProwJobCompleted=True`.

@@ -141,7 +141,7 @@ impl PhaseInputs<'_> {
         })
     }
 
-    /// Decides the completion: the proof that nothing is left that costs money. It is latched like the phase.
+    /// Decides the completion: the proof that nothing is left that incurs cost. It is latched like the phase.
     pub fn decide_completion(&self, phase: Phase, failure: Option<Failure>) -> Option<Completion> {
         if !matches!(phase, Phase::Deprovisioned | Phase::Failed) {
             return None;

@@ -74,7 +74,7 @@ fn check_release(
 ) -> Result<Receiver, String> {
     let no = |why: &str| Err(why.to_owned());
     let Some(to) = to else {
-        return no("the annotation names no TestCluster: it has to be namespace/name/uid");
+        return no("the annotation names no TestCluster: its value must be namespace/name/uid");
     };
     match request.block {
         Block::CiOperator(_) => {}
@@ -82,7 +82,7 @@ fn check_release(
         Block::Template(_) => return no("clusters of template are not handed over"),
     }
     if !to.is_in_claim_namespace(observed) {
-        return no("the TestCluster has to be in the claim's namespace");
+        return no("the TestCluster must be in the claim's namespace");
     }
     if !request.settings.both_flavours {
         return no("the Composition's input does not say bothFlavours: true");
@@ -95,7 +95,7 @@ fn check_release(
         .and_then(PrimaryObject::remote_uid)
         .filter(|_| lifecycle.phase == Phase::Ready && !lifecycle.teardown)
     else {
-        return no("the cluster has to be Ready, and not on its way out");
+        return no("the cluster must be Ready, and not on its way out");
     };
     let taker = match &source.target {
         Counterpart::NotFetched => return no("the TestCluster was not read yet"),
@@ -108,7 +108,7 @@ fn check_release(
     let ends = taker.metadata.deletion_timestamp.is_some()
         || matches!(taker.status.phase, Some(Phase::Deprovisioned | Phase::Failed));
     if ends {
-        return no("the TestCluster has come to its end");
+        return no("the TestCluster has ended");
     }
     if is_past_lifetime(taker, lifecycle, observed.now) {
         return no(
@@ -121,7 +121,7 @@ fn check_release(
         .as_ref()
         .filter(|t| t.from.as_ref() == Some(&observed.composite.metadata.name));
     let Some(status) = status else {
-        return no("the TestCluster was not made to take over this composite's cluster");
+        return no("the TestCluster was not created to take over this composite's cluster");
     };
     // A TestCluster in stage Taken took the cluster after an earlier release that nothing here records any more.
     let sees = matches!(status.stage, Some(TakeOverStage::Watching | TakeOverStage::Taken));

@@ -136,7 +136,8 @@ impl fmt::Display for WriteRefusal {
         if *anothers {
             write!(
                 f,
-                "Secret {secret} is there already and not this claim's, so nothing is written into it; delete or rename it, or name another in spec.writeConnectionSecretToRef"
+                "Secret {secret} already exists and does not belong to this claim, so nothing is written into it; delete or rename it, \
+                or name another in spec.writeConnectionSecretToRef"
             )?;
         } else {
             write!(f, "Secret {secret} cannot be written: {message}")?;

@@ -94,7 +94,7 @@ pub struct SelectedRelease {
     pub version: Option<Version>,
     /// The image, where there is one.
     pub image: Option<String>,
-    /// Why it should not be used any more.
+    /// Why it is deprecated.
     pub deprecated: Option<String>,
 }
 

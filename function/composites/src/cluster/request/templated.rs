@@ -69,9 +69,9 @@ pub enum Resolution {
 pub struct Terms {
     /// Cost of one cluster in the budget of a quota.
     pub cost: Option<u32>,
-    /// Why the template should not be used any more.
+    /// Why the template is deprecated.
     pub deprecated: Option<String>,
-    /// Why the release should not be used any more.
+    /// Why the release is deprecated.
     pub release_deprecated: Option<String>,
     /// Lifetime of claims that ask for none.
     pub default_lifetime: Option<GoDuration>,

@@ -127,7 +127,7 @@ fn job_completed(evaluation: &ClusterEvaluation) -> Condition {
     let type_ = ConditionType::ProwJobCompleted;
     let lifecycle = &evaluation.plan.lifecycle;
     if let Some(over) = &lifecycle.completion {
-        let words = if over.message.is_empty() { "nothing is left that costs money" } else { &over.message };
+        let words = if over.message.is_empty() { "nothing is left that incurs cost" } else { &over.message };
         let how = if over.reason.is_empty() { JobCompleted::TornDown.as_str() } else { &over.reason };
         let is_well = lifecycle.phase == Phase::Deprovisioned
             || matches!(
@@ -141,16 +141,18 @@ fn job_completed(evaluation: &ClusterEvaluation) -> Condition {
         return Condition::new(type_, True, bounded(how, 256), words);
     }
     let (reason, message) = match lifecycle.phase {
-        Phase::Pending => (JobCompleted::NotStarted, "nothing has begun yet".to_owned()),
+        Phase::Pending => (JobCompleted::NotStarted, "no job has started yet".to_owned()),
         Phase::Provisioning | Phase::Ready | Phase::Degraded => {
-            (JobCompleted::Running, "the cluster is paid for".to_owned())
+            (JobCompleted::Running, "the cluster is incurring cost".to_owned())
         }
         Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed => {
             let message = if let Some(why) = messages::undelivered_teardown(evaluation) {
-                format!("the cluster is paid for: the hub was not told to tear it down: {why}")
+                format!(
+                    "the cluster is still incurring cost, because the teardown request has not reached the hub: {why}"
+                )
             } else {
                 let vain = messages::teardown_failure_text(evaluation);
-                format!("the hub was told to tear the cluster down and is not done{vain}")
+                format!("teardown was requested; waiting for the hub to finish{vain}")
             };
             (JobCompleted::TearingDown, message)
         }
@@ -165,9 +167,9 @@ fn credentials_published(evaluation: &ClusterEvaluation) -> Condition {
     let lifecycle = &evaluation.plan.lifecycle;
     if lifecycle.is_complete() {
         let message = if lifecycle.ever_ready {
-            "kubeconfig and kubeAdminPassword were taken back"
+            "kubeconfig and kubeAdminPassword were withdrawn"
         } else {
-            "there will be no kubeconfig"
+            "no kubeconfig will be published"
         };
         return Condition::new(type_, False, R::NotRunning.as_str(), message);
     }
@@ -192,7 +194,7 @@ fn credentials_published(evaluation: &ClusterEvaluation) -> Condition {
         };
         let account = evaluation.plan.request.as_ref().is_ok_and(|request| request.access.is_some());
         let (reason, message) = if account {
-            let what = "kubeconfig with a token of a ServiceAccount, which is replaced before it ends,";
+            let what = "kubeconfig with a ServiceAccount token, which is renewed before it expires,";
             let message = format!("{what} is in {whose}; there is no kubeAdminPassword");
             (R::PublishedWithoutPassword, message)
         } else if details.has_password() {
@@ -203,7 +205,7 @@ fn credentials_published(evaluation: &ClusterEvaluation) -> Condition {
         };
         // Published credentials stay but expire: tokens end, and rotated credentials become invalid.
         let message = match &evaluation.plan.health.blocking {
-            Some((_, why)) => format!("{message}; it is not brought up to date: {why}"),
+            Some((_, why)) => format!("{message}; it is not being updated: {why}"),
             None => message,
         };
         return Condition::new(type_, True, reason.as_str(), message);
@@ -237,18 +239,18 @@ fn credentials_published(evaluation: &ClusterEvaluation) -> Condition {
     {
         let own = crate::cluster::backends::secret_name(&evaluation.observed);
         let message = format!(
-            "Secret {own} is there already and not this composite's, so nothing is written into it; delete or rename it"
+            "Secret {own} already exists and does not belong to this composite, so nothing is written into it; delete or rename it"
         );
         return Condition::new(type_, False, R::SecretTaken.as_str(), message);
     }
     if lifecycle.details.is_some() {
         let own = crate::cluster::backends::secret_name(&evaluation.observed);
-        let message = format!("Secret {own} is gone or has no kubeconfig any more, and is written anew");
+        let message = format!("Secret {own} is gone or has lost its kubeconfig, and is written again");
         return Condition::new(type_, False, R::SecretMissing.as_str(), message);
     }
     let named = evaluation.observed.credentials.as_ref().filter(|c| c.secret_name() == secret);
     let (reason, what) = match named {
-        None => (R::SecretMissing, "was just named and is not read yet"),
+        None => (R::SecretMissing, "was just reported and has not been read yet"),
         Some(credentials) if credentials.details_of(secret).is_some() => {
             let awaited = if evaluation.plan.health.set_up.is_some() {
                 "is read; its kubeconfig is published once the cluster is set up"
@@ -275,7 +277,7 @@ fn unnamed_secret_message(evaluation: &ClusterEvaluation) -> Option<String> {
     ))
 }
 
-const UNNAMED: &str = "the hub has not named a Secret yet";
+const UNNAMED: &str = "the hub has not reported the Secret with the credentials yet";
 
 /// Reason for which the Secret on the hub yields no kubeconfig, as its Object reports it.
 fn unpublished_reason(credentials: &crate::cluster::observed::Credentials) -> (Credentials, &'static str) {
@@ -295,7 +297,7 @@ fn unpublished_reason(credentials: &crate::cluster::observed::Credentials) -> (C
     }
 }
 
-const HUB_AWAITED: &str = "asked for; the hub has not answered yet";
+const HUB_AWAITED: &str = "requested; waiting for the hub to answer";
 
 fn remote_consistent(evaluation: &ClusterEvaluation) -> Condition {
     use ConditionStatus::{False, True, Unknown};
@@ -313,15 +315,19 @@ fn remote_consistent(evaluation: &ClusterEvaluation) -> Condition {
             return made(Unknown, R::PlaceUnknown, lost);
         }
         if evaluation.observed.was_made_before() && !plan.lifecycle.is_complete() {
-            return made(Unknown, R::NotObserved, "what was asked of the hub is being looked for".into());
+            return made(
+                Unknown,
+                R::NotObserved,
+                "looking for the object that was requested from the hub".into(),
+            );
         }
-        return made(Unknown, R::NotObserved, "nothing was asked of the hub yet".into());
+        return made(Unknown, R::NotObserved, "no request has been sent to the hub yet".into());
     };
     if plan.lifecycle.recreates {
         return made(
             False,
             R::Recreating,
-            "the remote object vanished before it was taken up; asked for once more".into(),
+            "the remote object disappeared before the hub started on it; requested again".into(),
         );
     }
     if let Some(why) = &plan.health.unreadable {
@@ -345,11 +351,12 @@ fn remote_consistent(evaluation: &ClusterEvaluation) -> Condition {
                 False,
                 R::Unreadable,
                 format!(
-                    "the remote object was made, and Object {} does not say how it stands: it may be too large to be stored; ask the platform team to look at the Object's events",
+                    "the remote object was created, but Object {} does not report its state, which may be too large to store; ask the \
+                    platform team to look at the Object's events",
                     primary.object.metadata.name
                 ),
             ),
-            _ => made(True, R::InSync, "the hub has what was asked for".into()),
+            _ => made(True, R::InSync, "the hub's object matches the request".into()),
         },
         SyncState::Unknown => made(Unknown, R::NotObserved, HUB_AWAITED.into()),
         SyncState::Deleted => made(False, R::RemoteDeleted, "the remote object is gone".into()),

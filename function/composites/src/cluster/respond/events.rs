@@ -143,7 +143,7 @@ fn job_event(evaluation: &ClusterEvaluation, new: &Condition) -> Option<Event> {
     let done = new.status == ConditionStatus::True && evaluation.plan.lifecycle.phase == Phase::Failed;
     // Only news when the failure was told before; in every other phase the phase itself is the news.
     let later = evaluation.observed.composite.status.phase == Some(Phase::Failed);
-    (done && later).then(|| normal_event(EventReason::TornDown, "nothing is left that costs money"))
+    (done && later).then(|| normal_event(EventReason::TornDown, "nothing is left that incurs cost"))
 }
 
 fn remote_event(old: Option<&ObservedCondition>, new: &Condition) -> Option<Event> {

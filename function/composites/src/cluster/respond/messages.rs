@@ -39,12 +39,14 @@ pub fn lost_placement_message(evaluation: &ClusterEvaluation) -> Option<String> 
     let name = &request.name;
     if templated && evaluation.observed.was_made_before() && !evaluation.plan.lifecycle.is_complete() {
         return Some(format!(
-            "nothing is left that tells on which hub the cluster is: an administrator has to restore Object managed-{name} or credentials-{name}, or delete what was made for {name} on its hub and then this claim"
+            "no record is left of the hub that the cluster is on: an administrator must restore Object managed-{name} or \
+            credentials-{name}, or delete the objects of {name} on its hub and then this claim"
         ));
     }
     (pooled && evaluation.observed.was_made_before() && !evaluation.plan.lifecycle.is_complete()).then(|| {
         format!(
-            "nothing is left that tells in which pool and on which hub the cluster is: an administrator has to restore Object managed-{name} or credentials-{name}, or delete ClusterClaim {name} on its hub and then this claim"
+            "no record is left of the pool and the hub that the cluster is in: an administrator must restore Object managed-{name} or \
+            credentials-{name}, or delete ClusterClaim {name} on its hub and then this claim"
         )
     })
 }
@@ -63,7 +65,7 @@ pub fn status_message(evaluation: &ClusterEvaluation) -> String {
         Phase::Pending => match &plan.request {
             Ok(request) => match (&request.blocked_by, &evaluation.observed.primary) {
                 (Some(blocker), None) => format!("waiting: {}", blocker.message),
-                (_, None) => "asking the hub for a cluster".into(),
+                (_, None) => "requesting a cluster from the hub".into(),
                 (_, Some(primary)) => match &primary.sync {
                     SyncState::Refused(message) => format!("the hub refuses the request for now: {message}"),
                     SyncState::Unavailable(outage) => outage.to_string(),
@@ -71,27 +73,27 @@ pub fn status_message(evaluation: &ClusterEvaluation) -> String {
                         format!("waiting: {}", refusal_message(evaluation))
                     }
                     _ if plan.lifecycle.recreates => {
-                        "the request vanished on the hub and is made once more".into()
+                        "the request disappeared from the hub and is sent again".into()
                     }
                     _ if !health.waiting.is_empty() => health.waiting.clone(),
-                    _ => "waiting for the hub to take up the request".into(),
+                    _ => "waiting for the hub to start provisioning".into(),
                 },
             },
             Err(_) => String::new(),
         },
         Phase::Provisioning => match &health.stage {
             Stage::Failing(message) => {
-                format!("the hub reports trouble, which may pass{}{url}", suffix(message))
+                format!("the hub reports a failure that may be temporary{}{url}", suffix(message))
             }
             Stage::Ready if !plan.lifecycle.in_quiet_period => {
-                "the cluster is there, waiting for its kubeconfig".into()
+                "the cluster is ready on the hub; waiting for its kubeconfig".into()
             }
             _ if !health.waiting.is_empty() => health.waiting.clone(),
             _ if plan.lifecycle.is_late => {
-                format!("later than nine in ten of its kind, still being made{url}")
+                format!("slower than 90 % of similar clusters, still being created{url}")
             }
-            _ if plan.lifecycle.in_quiet_period => "the cluster is being made".into(),
-            _ => format!("the cluster is being made{url}"),
+            _ if plan.lifecycle.in_quiet_period => "the cluster is being created".into(),
+            _ => format!("the cluster is being created{url}"),
         },
         Phase::Ready | Phase::Degraded if evaluation.observed.transfer.is_released() => {
             transfer::released_message(&evaluation.observed)
@@ -101,7 +103,7 @@ pub fn status_message(evaluation: &ClusterEvaluation) -> String {
         }
         Phase::Ready | Phase::Degraded if is_undelivered(evaluation) => {
             let why = evaluation.observed.claim_secret.refusal().map(ToString::to_string).unwrap_or_default();
-            format!("the cluster is there, and its kubeconfig cannot be delivered: {why}")
+            format!("the cluster is ready on the hub, but its kubeconfig cannot be delivered: {why}")
         }
         Phase::Ready if plan.lifecycle.is_expiring => {
             "the cluster is ready and near the end of its lifetime".into()
@@ -109,14 +111,14 @@ pub fn status_message(evaluation: &ClusterEvaluation) -> String {
         Phase::Ready => "the cluster is ready".into(),
         Phase::Degraded => match &health.stage {
             Stage::Failing(message) => {
-                format!("the cluster was ready; the hub now reports trouble{}", suffix(message))
+                format!("the cluster was ready; the hub now reports a failure{}", suffix(message))
             }
-            _ => "the cluster was ready; the hub does not report it ready now".into(),
+            _ => "the cluster was ready; the hub no longer reports it ready".into(),
         },
         Phase::Deprovisioning => teardown_message(evaluation),
         Phase::Deprovisioned => match plan.lifecycle.completion.as_ref().map(|o| o.reason.as_str()) {
             Some("NothingToTearDown") => "there was nothing to tear down".into(),
-            _ if plan.lifecycle.lifetime_ended => "its lifetime was over, the cluster is gone".into(),
+            _ if plan.lifecycle.lifetime_ended => "its lifetime ended and the cluster is gone".into(),
             _ => "the cluster is gone".into(),
         },
     };
@@ -124,7 +126,7 @@ pub fn status_message(evaluation: &ClusterEvaluation) -> String {
         matches!(plan.lifecycle.phase, Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded);
     let text = match plan.lifecycle.cleanup_at.filter(|_| lives && !plan.lifecycle.teardown) {
         Some(at) => {
-            format!("{}; the runs that own it are over, so it is torn down at {at}", bounded(&text, 900))
+            format!("{}; the runs that own it have finished, so it is torn down at {at}", bounded(&text, 900))
         }
         None => text,
     };
@@ -132,9 +134,11 @@ pub fn status_message(evaluation: &ClusterEvaluation) -> String {
 }
 
 fn teardown_message(evaluation: &ClusterEvaluation) -> String {
-    let over = if evaluation.plan.lifecycle.lifetime_ended { "its lifetime is over, " } else { "" };
+    let over = if evaluation.plan.lifecycle.lifetime_ended { "its lifetime ended; " } else { "" };
     match undelivered_teardown(evaluation) {
-        Some(why) => format!("{over}the cluster runs on: the hub was not told to tear it down: {why}"),
+        Some(why) => format!(
+            "{over}the cluster is still running, because the teardown request has not reached the hub: {why}"
+        ),
         None => format!(
             "{over}the cluster is being torn down{}{}",
             pre_delete_text(evaluation),
@@ -165,7 +169,7 @@ fn pre_delete_text(evaluation: &ClusterEvaluation) -> String {
 /// Reason that blocks the teardown: the cluster costs money until somebody helps.
 pub(crate) fn teardown_failure_text(evaluation: &ClusterEvaluation) -> String {
     let fails = evaluation.plan.health.teardown_failure.as_ref();
-    fails.map(|why| format!("; the hub cannot destroy it and goes on trying: {why}")).unwrap_or_default()
+    fails.map(|why| format!("; the hub cannot destroy it and retries: {why}")).unwrap_or_default()
 }
 
 /// Message of `RequestAccepted` while it is False.
@@ -185,9 +189,11 @@ fn failure_message(evaluation: &ClusterEvaluation, url: &str) -> String {
     let rest = match evaluation.plan.lifecycle.completion {
         Some(_) => String::new(),
         None => match undelivered_teardown(evaluation) {
-            Some(why) => format!("; the hub was not told to tear down what is left: {why}"),
+            Some(why) => {
+                format!("; the teardown request for the remaining resources has not reached the hub: {why}")
+            }
             None => format!(
-                "; what is left is being torn down{}{}",
+                "; the remaining resources are being torn down{}{}",
                 pre_delete_text(evaluation),
                 teardown_failure_text(evaluation)
             ),
@@ -198,12 +204,12 @@ fn failure_message(evaluation: &ClusterEvaluation, url: &str) -> String {
         Failure::InvalidClaim => format!("the claim is invalid: {}", refusal_message(evaluation)),
         // While the remote object is deleted, only the condition has the reason of a refusal.
         Failure::UnknownField | Failure::HubRefused => refusal_message(evaluation),
-        Failure::ProwJobFailed => format!("the job that makes the cluster failed{message}{url}"),
+        Failure::ProwJobFailed => format!("the job that creates the cluster failed{message}{url}"),
         Failure::ProvisionTimeout
             if evaluation.observed.was_never_requested() && find_refusal(evaluation).is_some() =>
         {
             format!(
-                "not ready within the provision timeout; no cluster was asked for: {}",
+                "not ready within the provision timeout; no cluster was requested: {}",
                 refusal_message(evaluation)
             )
         }
@@ -215,7 +221,7 @@ fn failure_message(evaluation: &ClusterEvaluation, url: &str) -> String {
         Failure::RemoteReplaced => "another object took the remote object's name; the cluster is lost".into(),
         Failure::ClusterDeleted => "somebody deleted the cluster on the hub; it is lost".into(),
         Failure::WriterLost => {
-            "the Object that carried the remote object is gone; the cluster is lost".into()
+            "the Object that managed the remote object is gone; the cluster is lost".into()
         }
         Failure::Earlier => {
             // An earlier pass reported the cause, and it cannot be derived again.

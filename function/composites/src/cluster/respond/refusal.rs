@@ -59,7 +59,8 @@ fn undeclared_field_issue(request: &Validated, evaluation: &ClusterEvaluation) -
     let primary = evaluation.observed.primary.as_ref().filter(|primary| primary.remote_uid().is_none())?;
     let SyncState::UnknownField(path) = &primary.sync else { return None };
     let message = format!(
-        "the hub does not know the field {path}, which {} writes and not the claim; it goes on by itself once the administrators have corrected that or updated the hub",
+        "the hub does not know the field {path}, which {} writes and not the claim; the claim continues once an administrator has \
+        corrected that or updated the hub",
         request.author_name()
     );
     Some(AdmissionIssue::new(Request::FieldNotDeclared, message))

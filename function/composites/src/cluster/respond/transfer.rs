@@ -104,7 +104,9 @@ pub(crate) fn released_message(observed: &Observed) -> String {
     if source.is_adopted {
         format!("the cluster was handed over to TestCluster {to}, which ends it; delete this claim")
     } else {
-        format!("the cluster was let go and waits for TestCluster {to} to take it; do not delete that")
+        format!(
+            "the cluster was released and waits for TestCluster {to} to take it over; do not delete that TestCluster"
+        )
     }
 }
 
@@ -129,8 +131,10 @@ fn ignored_annotation_issue(observed: &Observed) -> Option<AdmissionIssue> {
         && matches!(observed.composite.flavour, Flavour::Namespaced(_))
         && observed.composite.metadata.annotation(ours::TAKE_OVER).is_some();
     late.then(|| {
-        let message =
-            format!("annotation {} counts only if the TestCluster is made with it", ours::TAKE_OVER);
+        let message = format!(
+            "annotation {} has an effect only if the TestCluster is created with it",
+            ours::TAKE_OVER
+        );
         AdmissionIssue::new(Request::ChangeIgnored, message)
     })
 }

@@ -9,9 +9,9 @@ use crate::objects::SyncState;
 pub(in super::super) fn draining_message(evaluation: &PoolEvaluation) -> String {
     let requested = evaluation.plan.as_ref().is_ok_and(|w| w.drain);
     let why = if requested {
-        "the pool is going, as asked"
+        "the pool is being deleted as requested"
     } else {
-        "somebody deleted the pool on the hub; it is made anew once it is gone"
+        "somebody deleted the pool on the hub; it is created again after that deletion"
     };
     let pool = evaluation.observed.pool.as_ref();
     let refused = match pool.map(|pool| &pool.sync) {
@@ -43,7 +43,7 @@ pub(in super::super) fn draining_message(evaluation: &PoolEvaluation) -> String 
 /// How many clusters there are.
 pub(in super::super) fn counts_message(evaluation: &PoolEvaluation) -> String {
     let Some(remote) = evaluation.observed.remote() else {
-        return "the pool was not seen on the hub yet".into();
+        return "the hub has not reported the pool yet".into();
     };
     let status = &remote.status.value;
     let installing = (status.size - status.standby - status.ready).max(0);

@@ -29,22 +29,22 @@ pub(super) fn refreshing_condition(evaluation: &PoolEvaluation) -> Condition {
         .map(|r| format!(", {r} left to replace"))
         .unwrap_or_default();
     match (report.map(|r| r.phase), requested) {
-        (None, None) => make(False, Refreshing::NotAsked, "no refresh was asked for"),
+        (None, None) => make(False, Refreshing::NotAsked, "no refresh was requested"),
         (None, Some(_)) if external => make(
             False,
             Refreshing::ExternalScaling,
-            "somebody else decides about the size, so clusters cannot be replaced by scaling",
+            "another controller sets the size, so clusters cannot be replaced by scaling",
         ),
         (None, Some(nonce)) => {
             let message = format!(
-                "refresh {nonce} was asked for; the hub-side provider has not taken it up, or does not look after pools"
+                "refresh {nonce} was requested; the hub-side provider has not started on it, or does not manage pools"
             );
             make(False, Refreshing::NotTakenUp, &message)
         }
         (Some(RefreshPhase::Settling), _) => make(
             True,
             Refreshing::Settling,
-            &format!("clusters come to rest before the oldest are removed{remaining}"),
+            &format!("waiting for clusters to settle before the oldest are removed{remaining}"),
         ),
         (Some(RefreshPhase::Down), _) => {
             make(True, Refreshing::Down, &format!("clusters are removed{remaining}"))
@@ -76,17 +76,21 @@ pub(super) fn recommended_condition(evaluation: &PoolEvaluation) -> Condition {
         build_condition(Type::RefreshRecommended, status, reason.as_str(), message)
     };
     match evaluation.observed.report().and_then(|r| r.artifacts.as_ref()) {
-        None => {
-            make(Unknown, RefreshRecommended::NotWatched, "nobody on the hub watches what the pool refers to")
-        }
+        None => make(
+            Unknown,
+            RefreshRecommended::NotWatched,
+            "no provider on the hub watches the objects that the pool refers to",
+        ),
         Some(artifacts) if artifacts.changed => {
             let message = format!(
-                "ClusterImageSet {} has another release than the one that clusters were made from; a new refresh.nonce replaces them",
+                "ClusterImageSet {} has a different release than the existing clusters; a new refresh.nonce replaces them",
                 bounded(&artifacts.image_set, 253)
             );
             make(True, RefreshRecommended::ImageSetChanged, &message)
         }
-        Some(_) => make(False, RefreshRecommended::Unchanged, "what the pool refers to has not changed"),
+        Some(_) => {
+            make(False, RefreshRecommended::Unchanged, "the objects that the pool refers to have not changed")
+        }
     }
 }
 
@@ -99,7 +103,7 @@ pub(super) fn releasable_condition(evaluation: &PoolEvaluation) -> Condition {
         return make(
             Unknown,
             Releasable::NotWatched,
-            "nobody on the hub watches which credentials clusters were made with",
+            "no provider on the hub watches the credentials that clusters were created with",
         );
     };
     let used = messages::old_credentials_text(rotation);
@@ -108,7 +112,7 @@ pub(super) fn releasable_condition(evaluation: &PoolEvaluation) -> Condition {
         return make(
             False,
             Releasable::InUse,
-            "other credentials were asked for, and the hub has not taken them up",
+            "new credentials were requested, and the hub has not started on them",
         );
     }
     match rotation.phase {
@@ -117,7 +121,8 @@ pub(super) fn releasable_condition(evaluation: &PoolEvaluation) -> Condition {
         }
         RotationPhase::Draining if is_scaled_by_others(evaluation) => {
             let message = format!(
-                "the pool has to be empty before Secret {} is used{used}; somebody else decides about its size, so scale it to 0 yourself until then, or use credentialsRotation.mode Replace",
+                "the pool must be empty before Secret {} is used{used}; another controller sets its size, so scale it to 0 yourself \
+                until then, or use credentialsRotation.mode Replace",
                 bounded(&rotation.name, 253)
             );
             make(False, Releasable::ExternalScaling, &message)
@@ -135,7 +140,7 @@ pub(super) fn releasable_condition(evaluation: &PoolEvaluation) -> Condition {
         RotationPhase::Done => make(
             True,
             Releasable::NotInUse,
-            "no cluster that was made with the old credentials is left; they can be deleted",
+            "no cluster with the old credentials is left; they can be deleted",
         ),
     }
 }

@@ -45,7 +45,10 @@ fn parse_claim(read: &str, file: &str, name: Option<&str>) -> Result<Claim, Stop
     };
     for at in ["/metadata", "/spec", "/spec/writeConnectionSecretToRef"] {
         if object.pointer(at).is_some_and(|field| !field.is_object() && !field.is_null()) {
-            return Err(wrong(format!("{} of the claim in {file} is no object", at[1..].replace('/', "."))));
+            return Err(wrong(format!(
+                "{} of the claim in {file} is not an object",
+                at[1..].replace('/', ".")
+            )));
         }
     }
     if let Some(name) = name {

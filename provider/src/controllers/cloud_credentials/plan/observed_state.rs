@@ -10,7 +10,7 @@ use crate::controllers::cloud_credentials::record::CredentialRecord;
 /// Where the life of the cluster is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterStage {
-    /// It lives, or is not there yet.
+    /// It lives, or is not created yet.
     Here,
     /// Its object is being deleted, which takes a credential that works.
     Going,

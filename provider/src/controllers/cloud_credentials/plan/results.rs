@@ -54,13 +54,13 @@ impl IdentityError {
             Self::Unknown => "the identity service does not know".to_owned(),
             Self::Forbidden => {
                 return format!(
-                    "issuer {issuer} may not make credentials: it has to be a password or an unrestricted application credential"
+                    "issuer {issuer} must not create credentials: it must be a password or an unrestricted application credential"
                 );
             }
             Self::Refused(why) => format!("the identity service refuses ({why})"),
             Self::Taken => "all names were taken at".to_owned(),
             Self::Unusable(why) => return format!("issuer {issuer} {why}"),
-            Self::Unverified => "the identity service does not take what it made for".to_owned(),
+            Self::Unverified => "the identity service rejects the credential that it created for".to_owned(),
         };
         format!("{what} issuer {issuer}")
     }

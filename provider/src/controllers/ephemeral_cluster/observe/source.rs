@@ -74,7 +74,7 @@ impl Observer {
         }
         for (name, _) in [kubeconfig, password] {
             if !location.secrets.contains_key(name) {
-                return Ok(NamespaceCredentials::Pending(format!("Secret {name} is not there yet")));
+                return Ok(NamespaceCredentials::Pending(format!("Secret {name} is not created yet")));
             }
         }
         let version_of = |(name, _): Place| (name, location.secrets.get(name).cloned().unwrap_or_default());

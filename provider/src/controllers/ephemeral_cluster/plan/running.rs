@@ -184,7 +184,7 @@ fn not_now(pass: &mut Planner<'_>, reason: ConditionReason, message: String) {
     }
 }
 
-/// Whether somebody should know, other than of a thing that is only not there yet.
+/// Whether somebody should know, other than of a thing that is only not created yet.
 const fn is_trouble(reason: ConditionReason) -> bool {
     cannot_be_watched(reason) || matches!(reason, ConditionReason::CredentialsNotOwned)
 }

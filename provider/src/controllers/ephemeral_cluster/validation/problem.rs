@@ -72,11 +72,12 @@ impl fmt::Display for RequestProblem {
             Self::Schema { path, message } if path.is_empty() => write!(f, "spec.ciOperator: {message}"),
             Self::Schema { path, message } => write!(f, "spec.ciOperator.{path} {message}"),
             Self::LongName { name } => {
-                write!(f, "the name {} is longer than {} characters: a job could not be labelled with it", quoted(name), ShortName::MAX)
+                write!(f, "the name {} is longer than {} characters, the limit for a label of its job", quoted(name), ShortName::MAX)
             }
             Self::ProfileAndClaim => f.write_str("spec.ciOperator.test has both clusterProfile and clusterClaim: leave one of them out"),
             Self::NoProfile => f.write_str(
-                "spec.ciOperator.test.clusterProfile is not set: name a cluster profile, or ask for a cluster from a pool with clusterClaim",
+                "spec.ciOperator.test.clusterProfile is not set: name a cluster profile, or request a cluster from a pool with \
+                clusterClaim",
             ),
             Self::UnknownProfile { profile } => {
                 write!(f, "cluster profile {} does not exist: name one that the step registry has", quoted(profile))
@@ -87,12 +88,13 @@ impl fmt::Display for RequestProblem {
                 quoted(tenant), quoted(cluster), quoted(profile), quoted(tenant), quoted(cluster),
             ),
             Self::NoIdentity { missing, wanted } => {
-                write!(f, "annotation {missing} is not set, so that nobody can be found to own {wanted}")
+                write!(f, "annotation {missing} is not set, so the owner cannot be determined for {wanted}")
             }
-            Self::NoWorkflow => f.write_str("spec.ciOperator.test.workflow is not set: nothing would make a cluster"),
+            Self::NoWorkflow => f.write_str("spec.ciOperator.test.workflow is not set: no step would create a cluster"),
             Self::NotClaimOwner { tenant, cluster, claim } => write!(
                 f,
-                "tenant {} on Konflux cluster {} may not take such a cluster from a pool: the hub's configuration would need `- {{tenant: {}, clusters: [{}], claims: {}}}` in ephemeralCluster.clusterClaimOwners",
+                "tenant {} on Konflux cluster {} must not take such a cluster from a pool: the hub's configuration would need `- \
+                {{tenant: {}, clusters: [{}], claims: {}}}` in ephemeralCluster.clusterClaimOwners",
                 quoted(tenant), quoted(cluster), quoted(tenant), quoted(cluster), flow(claim),
             ),
             Self::ReservedLabel { key } => write!(
@@ -108,7 +110,7 @@ impl fmt::Display for RequestProblem {
                 quoted(name)
             ),
             Self::NoReleases => f.write_str(
-                "spec.ciOperator.releases is empty: say what is to be installed, or ask for a cluster from a pool with clusterClaim",
+                "spec.ciOperator.releases is empty: set the release to install, or request a cluster from a pool with clusterClaim",
             ),
             Self::Oversize { size, limit } => write!(
                 f,

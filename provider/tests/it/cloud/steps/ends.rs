@@ -260,11 +260,11 @@ fn unlisted_issuers_delay_teardown_by_a_day_at_most() {
     model.order.generation += 1;
     assert_eq!(model.look(), Some(CredentialPhase::RotationFailed));
     let told = model.world().told.clone().unwrap().0;
-    assert!(told.starts_with("the provider is not let in to list"), "{told}");
+    assert!(told.starts_with("the provider has no permission to list"), "{told}");
     ends(&mut model);
     assert_eq!(model.look(), Some(CredentialPhase::Leaving));
     let told = model.world().told.clone().unwrap().0;
-    assert!(told.contains("not let in to list") && told.contains("after 24 h"), "{told}");
+    assert!(told.contains("no permission to list") && told.contains("after 24 h"), "{told}");
     model.world().now += GIVE_UP;
     model.look();
     assert!(model.world().released && model.world().secret.is_none());

@@ -140,7 +140,7 @@ impl Bench {
         }
         ensure!(
             there.get(&at(CONFIG_MAP, "default", "five")).await?.is_none(),
-            "applied by what is no expression"
+            "applied by what is not an expression"
         );
         hub.create(&asked("five", "{")).await?;
         let map = hub.until_is(&order_of("five"), SOON, "told", is("SetupFailed")).await?;

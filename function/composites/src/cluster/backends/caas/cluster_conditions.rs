@@ -48,7 +48,7 @@ fn infrastructure_condition(facts: &InstanceFacts<'_>) -> Option<BackendConditio
         return Some(BackendCondition::of(
             True,
             Infrastructure::Available,
-            "what the cluster runs on is there",
+            "the infrastructure of the cluster is ready",
         ));
     }
     let message = &installed.message;
@@ -72,9 +72,10 @@ fn control_plane_condition(
     }
     let installed = facts.condition(conditions::INSTALLED)?;
     if facts.api_answers() {
-        return Some(BackendCondition::of(True, ControlPlaneLevel::Available, "its API answers"));
+        return Some(BackendCondition::of(True, ControlPlaneLevel::Available, "its API server answers"));
     }
-    let message = if installed.is_true() { "its API is not reached yet" } else { &installed.message };
+    let message =
+        if installed.is_true() { "its API server is not reachable yet" } else { &installed.message };
     let reason = if ever_ready { ControlPlaneLevel::Unavailable } else { ControlPlaneLevel::Creating };
     Some(BackendCondition::of(False, reason, message))
 }
@@ -85,9 +86,9 @@ fn setup_condition(facts: &InstanceFacts<'_>) -> Option<BackendCondition<SetupLe
     let done = facts.condition(conditions::SET_UP)?;
     if done.is_true() {
         return Some(if done.reason == conditions::NOTHING_TO_SET_UP {
-            BackendCondition::of(True, SetupLevel::NothingToApply, "the template sets up nothing more")
+            BackendCondition::of(True, SetupLevel::NothingToApply, "the template has no bundles")
         } else {
-            BackendCondition::of(True, SetupLevel::Applied, "what the template sets up is there")
+            BackendCondition::of(True, SetupLevel::Applied, "the bundles of the template are ready")
         });
     }
     if !facts.is_true(conditions::INSTALLED) {
@@ -101,7 +102,7 @@ fn setup_condition(facts: &InstanceFacts<'_>) -> Option<BackendCondition<SetupLe
     })
 }
 
-/// Whether the cluster is what the claim asks for now: nothing of it can change.
+/// Whether the cluster matches the claim now: nothing of it can change.
 fn spec_condition(
     facts: &InstanceFacts<'_>,
     observed: &Observed,
@@ -116,11 +117,11 @@ fn spec_condition(
         return BackendCondition::of(False, SpecLevel::Rejected, wrong.text());
     }
     if !facts.is_true(conditions::INSTALLED) && !observed.ever_ready() {
-        return BackendCondition::of(False, SpecLevel::Applying, "the cluster is being made");
+        return BackendCondition::of(False, SpecLevel::Applying, "the cluster is being created");
     }
     match sync {
         Some(SyncState::InSync) => {
-            BackendCondition::of(True, SpecLevel::UpToDate, "the cluster is what the claim asks for")
+            BackendCondition::of(True, SpecLevel::UpToDate, "the cluster matches the claim")
         }
         _ => BackendCondition::of(False, SpecLevel::Applying, "the hub has not answered yet"),
     }
@@ -128,11 +129,11 @@ fn spec_condition(
 
 fn read_progress(facts: &InstanceFacts<'_>) -> ProgressStatus {
     if facts.remote.metadata.deletion_timestamp.is_some() {
-        return progress_step("Deleting", "it is being taken down");
+        return progress_step("Deleting", "it is being torn down");
     }
     let (phase, installed) = (facts.phase(), facts.is_true(conditions::INSTALLED));
     if phase.is_empty() {
-        return progress_step("Requested", "CaaS has not looked at the ClusterTemplateInstance yet");
+        return progress_step("Requested", "CaaS has not processed the ClusterTemplateInstance yet");
     }
     match &facts.hosted_cluster {
         // Until it is there, it knows better what is waited for.

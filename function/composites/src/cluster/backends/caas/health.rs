@@ -70,7 +70,8 @@ fn report_orphaned(health: &mut Health, templated: &Templated, observed: &Observ
         let behind = CaasRequest::from_templated(templated).and_then(|wanted| wanted.spec.observes);
         let expected = matches!(behind, Some(Observes::HostedCluster)) && observed.expected_uid().is_some();
         // It is looked for first.
-        health.orphaned = expected.then(|| "whether its HostedCluster is gone is not known yet".to_owned());
+        health.orphaned =
+            expected.then(|| "it is not known yet whether its HostedCluster is gone".to_owned());
         return;
     };
     if hosted.is_deleted() && hosted.is_reobserving() {
@@ -81,10 +82,10 @@ fn report_orphaned(health: &mut Health, templated: &Templated, observed: &Observ
     let goes = hosted.remote().and_then(|remote| remote.metadata.deletion_timestamp);
     health.orphaned = Some(match hosted.remote() {
         Some(_) if goes.is_some() => format!("{which} is being destroyed"),
-        Some(_) => format!("{which} is still there, and nothing has deleted it yet"),
-        None => format!("whether {which} is gone is not known yet"),
+        Some(_) => format!("{which} still exists, and its deletion has not started"),
+        None => format!("it is not known yet whether {which} is gone"),
     });
-    let unseen = hosted.outage().map(|outage| format!("{which} cannot be looked at: {outage}"));
+    let unseen = hosted.outage().map(|outage| format!("{which} cannot be read: {outage}"));
     let since = goes.or_else(|| orphaned_since(observed.primary.as_ref()?));
     let blocked_at = observer::teardown_deadline(templated, since);
     let lasts = blocked_at

@@ -58,7 +58,7 @@ pub(super) fn build_conditions(
 fn infrastructure_condition(facts: &TopologyFacts<'_>) -> Option<BackendCondition<Infrastructure>> {
     use ConditionStatus::{False, True};
     let available =
-        BackendCondition::of(True, Infrastructure::Available, "what the cluster runs on is there");
+        BackendCondition::of(True, Infrastructure::Available, "the infrastructure of the cluster is ready");
     let Some(ready) = facts.condition(conditions::INFRASTRUCTURE_READY) else {
         return facts.status.initialization.value.infrastructure_provisioned.then_some(available);
     };
@@ -84,7 +84,7 @@ fn control_plane_condition(
         let cut_off = facts.is_false(conditions::REMOTE_CONNECTION_PROBE).filter(|_| ever_ready);
         return Some(match cut_off {
             Some(why) => BackendCondition::of(False, ControlPlaneLevel::Degraded, last_line(why)),
-            None => BackendCondition::of(True, ControlPlaneLevel::Available, "its API answers"),
+            None => BackendCondition::of(True, ControlPlaneLevel::Available, "its API server answers"),
         });
     }
     let parts = [conditions::CONTROL_PLANE_INITIALIZED, conditions::CONTROL_PLANE_AVAILABLE];
@@ -107,9 +107,9 @@ fn nodes_ready_condition(
     }
     if workers.is_true() && !facts.lacks_nodes() {
         return Some(if workers.reason == conditions::NO_WORKERS {
-            BackendCondition::of(True, NodesLevel::NoNodesRequested, "no nodes were asked for")
+            BackendCondition::of(True, NodesLevel::NoNodesRequested, "no nodes are requested")
         } else {
-            BackendCondition::of(True, NodesLevel::AllReady, "all nodes that were asked for are ready")
+            BackendCondition::of(True, NodesLevel::AllReady, "all requested nodes are ready")
         });
     }
     let unwell = facts.is_false(conditions::WORKER_MACHINES_READY);
@@ -128,12 +128,12 @@ fn node_count_text(facts: &TopologyFacts<'_>) -> String {
     let workers = &facts.status.workers.value;
     match (workers.available_replicas, workers.desired_replicas) {
         (Some(available), Some(desired)) => format!("{available} of {desired} nodes are ready"),
-        (_, Some(desired)) => format!("none of {desired} nodes was reported yet"),
-        (_, None) => "the nodes were not counted yet".to_owned(),
+        (_, Some(desired)) => format!("0 of {desired} nodes are reported"),
+        (_, None) => "the hub has not reported the nodes yet".to_owned(),
     }
 }
 
-/// Whether the cluster is what the claim asks for now.
+/// Whether the cluster matches the claim now.
 fn spec_condition(
     facts: &TopologyFacts<'_>,
     requested: &Map<String, Value>,
@@ -165,11 +165,11 @@ fn spec_condition(
         |version: &str| not(SpecLevel::Applying, format!("version {version} is being rolled out{of}"));
     match (&plan.next_step, &plan.origin) {
         (RolloutStep::Unreachable, _) => {
-            let message = "the template lacks a version by way of which the cluster could go there";
+            let message = "the template lacks an intermediate version for this upgrade";
             return not(SpecLevel::Rejected, format!("version {version} cannot be reached: {message}"));
         }
         (RolloutStep::Wait, _) if plan.position.is_none() => {
-            let message = "is asked for once what is under way is there";
+            let message = "is requested after the current change has finished";
             return not(SpecLevel::Queued, format!("version {version} {message}"));
         }
         (RolloutStep::Upgrade { to, .. }, _) => {
@@ -188,7 +188,7 @@ fn spec_condition(
         || !contains_all(&facts.remote.spec, &Value::Object(requested.clone()))
         || !facts.is_current()
     {
-        return applying("the hub has not taken up what was asked for yet".into());
+        return applying("the hub has not started on the change yet".into());
     }
     if let Some(why) = topology {
         return applying(format!("{}: {}", why.reason, last_line(why)));
@@ -196,7 +196,7 @@ fn spec_condition(
     let changes = [
         (conditions::ROLLING_OUT, "machines are being replaced"),
         (conditions::SCALING_UP, "machines are being added"),
-        (conditions::SCALING_DOWN, "machines are being taken away"),
+        (conditions::SCALING_DOWN, "machines are being removed"),
     ];
     if let Some((_, message)) = changes.into_iter().find(|(type_, _)| facts.is_true(type_)) {
         return applying(message.into());
@@ -207,7 +207,7 @@ fn spec_condition(
     }
     match sync {
         Some(SyncState::InSync) => {
-            BackendCondition::of(True, SpecLevel::UpToDate, "the cluster is what the claim asks for")
+            BackendCondition::of(True, SpecLevel::UpToDate, "the cluster matches the claim")
         }
         _ => applying("the hub has not answered yet".into()),
     }
@@ -275,7 +275,7 @@ fn read_progress(facts: &TopologyFacts<'_>) -> ProgressStatus {
             Some(why) => {
                 progress_step(if why.reason.is_empty() { "Deleting" } else { &why.reason }, message(why))
             }
-            None => progress_step("Deleting", "it is being taken down"),
+            None => progress_step("Deleting", "it is being torn down"),
         };
     }
     if facts.is_true(conditions::PAUSED) {
@@ -283,17 +283,20 @@ fn read_progress(facts: &TopologyFacts<'_>) -> ProgressStatus {
     }
     // The topology is reported first, and alone.
     if facts.condition(conditions::INFRASTRUCTURE_READY).is_none() {
-        return progress_step("Requested", "Cluster API has not looked at the Cluster yet");
+        return progress_step("Requested", "Cluster API has not processed the Cluster yet");
     }
     if let Some(lacks) = facts.not_true(conditions::INFRASTRUCTURE_READY) {
         return progress_step(
             "Infrastructure",
-            format!("what the cluster runs on is being made: {}", message(lacks)),
+            format!("the infrastructure of the cluster is being created: {}", message(lacks)),
         );
     }
     let control_plane = [conditions::CONTROL_PLANE_INITIALIZED, conditions::CONTROL_PLANE_AVAILABLE];
     if let Some(lacks) = control_plane.iter().find_map(|type_| facts.not_true(type_)) {
-        return progress_step("ControlPlane", format!("the control plane is being made: {}", message(lacks)));
+        return progress_step(
+            "ControlPlane",
+            format!("the control plane is being created: {}", message(lacks)),
+        );
     }
     if let Some(why) = facts.not_true(conditions::TOPOLOGY_RECONCILED) {
         return progress_step("Topology", format!("{}: {}", why.reason, message(why)));

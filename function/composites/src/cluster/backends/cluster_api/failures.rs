@@ -192,7 +192,7 @@ pub(super) fn degrading_failures(facts: &TopologyFacts<'_>, now: Timestamp) -> V
     // Other availability gates of the template; an unreconciled topology is not one of them.
     let gates =
         facts.is_false(conditions::AVAILABLE).filter(|_| facts.is_true(conditions::TOPOLOGY_RECONCILED));
-    // Nodes that are coming are not there yet, which closes this gate too.
+    // Nodes that are coming are not created yet, which closes this gate too.
     let open = found.is_empty() && !facts.nodes_are_coming();
     found.extend(gates.filter(|_| open).map(|c| build_failure(c, last_line(c), FailureClass::Other)));
     found

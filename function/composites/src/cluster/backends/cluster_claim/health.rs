@@ -148,7 +148,9 @@ fn read_stage(observed_remote: &ClaimFacts<'_>, published: bool, observed: &Obse
     match (observed_remote.is_running(), published, observed.ever_ready()) {
         (true, true, _) => Stage::Ready,
         (false, _, true) => Stage::Failing(messages::power_message(observed_remote)),
-        (true, false, true) => Stage::Failing("the hub does not publish its credentials now".into()),
+        (true, false, true) => {
+            Stage::Failing("the hub does not publish its credentials at the moment".into())
+        }
         (_, _, false) => Stage::Provisioning,
     }
 }
@@ -185,13 +187,13 @@ fn blocked_by(observed_remote: &ClaimFacts<'_>, pool: &str) -> Option<AdmissionI
         Assigned::PoolDeleting => (
             Request::PoolDeleting,
             format!(
-                "pool {pool} is being deleted and gives no clusters any more; create a new claim for another pool"
+                "pool {pool} is being deleted and no longer provides clusters; create a new claim for another pool"
             ),
         ),
         Assigned::CapacityBlocked | Assigned::InventoryExhausted => (
             Request::NoCapacity,
             format!(
-                "pool {pool} has no cluster left and may make no more; this claim is served when one is given back"
+                "pool {pool} has no free cluster and may create no more; this claim is served when one is returned"
             ),
         ),
         Assigned::PoolMisconfigured

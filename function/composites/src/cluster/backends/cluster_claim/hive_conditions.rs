@@ -102,8 +102,8 @@ pub(super) fn unobserved_conditions(request: &Validated, observed: &Observed) ->
         let is_false =
             |type_, reason, message| build_condition(type_, ConditionStatus::False, reason, message);
         return vec![
-            is_false(conditions::CLUSTER_ASSIGNED, Assigned::Returned.as_str(), "the cluster was given back"),
-            is_false(conditions::CLUSTER_RUNNING, Running::Deleted.as_str(), "the cluster was given back"),
+            is_false(conditions::CLUSTER_ASSIGNED, Assigned::Returned.as_str(), "the cluster was returned"),
+            is_false(conditions::CLUSTER_RUNNING, Running::Deleted.as_str(), "the cluster was returned"),
         ];
     }
     // Between the writer that ended it and the one that watches its end nothing is known anew.
@@ -133,7 +133,7 @@ pub(super) fn unobserved_conditions(request: &Validated, observed: &Observed) ->
             conditions::CLUSTER_ASSIGNED,
             ConditionStatus::Unknown,
             Assigned::AwaitingPool.as_str(),
-            "no pool has looked at the claim yet",
+            "no pool has processed the claim yet",
         ),
     };
     vec![assigned, not_assigned_condition()]
@@ -145,7 +145,7 @@ pub(super) fn awaiting_conditions(bound: bool, pool: &str) -> Vec<Condition> {
         let message = format!("pool {pool} has chosen a cluster and is handing it over");
         (ConditionStatus::False, Assigned::AssignmentInProgress, message)
     } else {
-        (ConditionStatus::Unknown, Assigned::AwaitingPool, "no pool has looked at the claim yet".to_owned())
+        (ConditionStatus::Unknown, Assigned::AwaitingPool, "no pool has processed the claim yet".to_owned())
     };
     vec![
         build_condition(conditions::CLUSTER_ASSIGNED, status, word.as_str(), &message),

@@ -11,7 +11,7 @@ use super::facts::ClaimFacts;
 /// Current wait reason; empty if the claim waits for nothing.
 pub(super) fn waiting_message(observed_remote: &ClaimFacts<'_>, pool: &str) -> String {
     if observed_remote.is_pool_deleted() {
-        return format!("pool {pool} is being deleted and gives no clusters any more");
+        return format!("pool {pool} is being deleted and no longer provides clusters");
     }
     if !observed_remote.is_bound() {
         let place = observed_remote
@@ -52,8 +52,10 @@ fn supply_text(supply: Supply) -> &'static str {
         Supply::Immediate => "one is running and about to be assigned",
         Supply::Resuming => "a hibernating one is being started",
         Supply::Installing => "one is being installed",
-        Supply::CapacityBlocked => "all are taken and the pool may make no more",
-        Supply::PoolMisconfigured => "the pool lacks what it needs to make one, ask the platform team",
+        Supply::CapacityBlocked => "all are taken and the pool may create no more",
+        Supply::PoolMisconfigured => {
+            "the pool cannot create one because its configuration is incomplete; ask the platform team"
+        }
         Supply::InventoryExhausted => "the pool's inventory is used up",
     }
 }
@@ -62,13 +64,13 @@ fn supply_text(supply: Supply) -> &'static str {
 fn pool_message(observed_remote: &ClaimFacts<'_>) -> String {
     let message =
         observed_remote.report.pool.as_ref().and_then(|p| p.message.as_deref()).filter(|m| !m.is_empty());
-    message.map(|m| format!("; the pool says: {}", bounded(m, 256))).unwrap_or_default()
+    message.map(|m| format!("; the pool reports: {}", bounded(m, 256))).unwrap_or_default()
 }
 
 /// Why an assigned cluster cannot be used now.
 pub(super) fn power_message(observed_remote: &ClaimFacts<'_>) -> String {
     match observed_remote.report.power_state.as_deref().filter(|s| is_word(s)) {
-        None | Some("Running") => "it does not run now".into(),
+        None | Some("Running") => "it is not running".into(),
         Some(state) => format!("its power state is {state}"),
     }
 }
@@ -89,7 +91,7 @@ pub(super) fn assigned_message(word: Assigned, observed_remote: &ClaimFacts<'_>,
         Assigned::OwnershipMismatch => "the cluster that the hub assigned belongs to another claim".into(),
         Assigned::PoolNotFound => format!("the hub has no pool {pool}"),
         Assigned::PoolDeleting => format!("pool {pool} is being deleted"),
-        Assigned::AwaitingPool => format!("pool {pool} has not looked at the claim yet"),
+        Assigned::AwaitingPool => format!("pool {pool} has not processed the claim yet"),
         Assigned::NoClusters
         | Assigned::Resuming
         | Assigned::Installing

@@ -107,11 +107,7 @@ pub(in crate::cluster::backends) fn setup_condition(
         };
         let waits = observed.annotation(ours::BUNDLES_REQUESTED).is_some() && !none;
         return waits.then(|| {
-            BackendCondition::of(
-                False,
-                SetupLevel::Running,
-                "the hub is not told yet what to set up in the cluster",
-            )
+            BackendCondition::of(False, SetupLevel::Running, "the hub has not received the bundles yet")
         });
     };
     if !bundles.has_post_install() {
@@ -126,7 +122,7 @@ pub(in crate::cluster::backends) fn setup_condition(
     }
     Some(match report.state {
         Some(BundleProgress::Applied) => {
-            BackendCondition::of(True, SetupLevel::Applied, "what the template sets up is there")
+            BackendCondition::of(True, SetupLevel::Applied, "the bundles of the template are ready")
         }
         Some(BundleProgress::SetupFailed) => BackendCondition::of(
             False,
@@ -136,9 +132,11 @@ pub(in crate::cluster::backends) fn setup_condition(
         Some(BundleProgress::Running | BundleProgress::BeforeDeletion) => {
             BackendCondition::of(False, SetupLevel::Running, bundle_message("is being set up", &report))
         }
-        None => {
-            BackendCondition::of(False, SetupLevel::Running, "bundles are applied once the cluster answers")
-        }
+        None => BackendCondition::of(
+            False,
+            SetupLevel::Running,
+            "bundles are applied after the cluster's API server answers",
+        ),
     })
 }
 
@@ -163,7 +161,7 @@ fn teardown_condition(report: &BundleReport, observed: &Observed) -> BackendCond
             BackendCondition::of(ConditionStatus::False, SetupLevel::SetupFailed, shown.message.clone())
         }
         (None, Some(BundleProgress::BeforeDeletion)) => {
-            let message = bundle_message("is being done before the end", report);
+            let message = bundle_message("is being carried out before teardown", report);
             BackendCondition::of(ConditionStatus::False, SetupLevel::Running, message)
         }
         (None, _) => BackendCondition::of(

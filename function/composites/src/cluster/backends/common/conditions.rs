@@ -70,7 +70,7 @@ impl BackendConditions {
         let applied = spec.as_ref().is_some_and(|level| level.status == ConditionStatus::True);
         let generation = observed.composite.metadata.generation;
         let before = observed.composite.status.applied_generation;
-        let message = "the template sets up nothing more";
+        let message = "the template has no bundles";
         Self {
             setup: Some(BackendCondition::of(ConditionStatus::True, SetupLevel::NothingToApply, message)),
             applied_generation: Some(generation).filter(|g| applied && *g > 0).or(before),

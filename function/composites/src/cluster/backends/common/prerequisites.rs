@@ -6,7 +6,8 @@
 //! not created again. If the claim changes to another template or other bundles before that, no cluster is requested: it would run on a
 //! setup for another one, and on a hub that its own template may exclude. The prerequisites cannot be recreated, because core reports
 //! nothing about Objects that are no longer desired, so nobody would know when they are gone. They leave the desired state when nothing is
-//! left that costs money. Their order of deletion does not depend on that: the provider holds the ConfigMaps until the cluster's object is
+//! left
+//that incurs cost. Their order of deletion does not depend on that: the provider holds the ConfigMaps until the cluster's object is
 //! gone, even where the claim itself is deleted and nobody calls this function.
 
 mod status;

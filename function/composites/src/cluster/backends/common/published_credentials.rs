@@ -10,7 +10,8 @@ use testplatform_apis::{
 };
 
 /// Said of credentials that are the admin's where those of a ServiceAccount were asked for.
-pub(in crate::cluster::backends) const ADMIN_PUBLISHED: &str = "the hub publishes the admin's credentials and not those of a ServiceAccount, so they are not read; its provider has to be updated, or to make EphemeralClusters itself";
+pub(in crate::cluster::backends) const ADMIN_PUBLISHED: &str = "the hub publishes the admin's credentials in place of a \
+    ServiceAccount's, so they are not read; update the hub's provider, or let it create EphemeralClusters itself";
 
 /// Whether what is published is the admin's, where others were asked for.
 pub(in crate::cluster::backends) fn is_admin_published(report: &HiveStatus, account: bool) -> bool {
@@ -18,7 +19,7 @@ pub(in crate::cluster::backends) fn is_admin_published(report: &HiveStatus, acco
     account && published.is_some_and(|published| published.mode != Some(Mode::ServiceAccount))
 }
 
-/// The published Secret, and why there is none, or why it is not brought up to date.
+/// The published Secret, and why there is none, or why it is not being updated.
 pub(in crate::cluster::backends) type PublishedCredentials =
     (Option<ObjectName>, Option<(Credentials, String)>);
 
@@ -37,7 +38,9 @@ pub(in crate::cluster::backends) fn read_published(
             let secret = ObjectName::try_from(own).ok()?;
             Some((Some(secret), why.as_ref().map(blocking_message)))
         }
-        (Some(_), _) => missing("the hub names a Secret that is not this claim's, which is not read"),
+        (Some(_), _) => {
+            missing("the hub reports a Secret that does not belong to this claim, so it is not read")
+        }
         (None, Some(why)) => Some((None, Some(blocking_message(why)))),
         (None, None) => None,
     }
@@ -68,10 +71,12 @@ fn default_message(reason: Blocked) -> &'static str {
     match reason {
         Blocked::NotAssigned => "no cluster is assigned to this claim yet",
         Blocked::NotRunning => "the cluster does not run yet",
-        Blocked::MetadataMissing => "the cluster does not say yet where its credentials are",
-        Blocked::SecretMissing => "a Secret that the cluster names does not exist or may not be read",
+        Blocked::MetadataMissing => "the cluster has not reported where its credentials are yet",
+        Blocked::SecretMissing => "a Secret that the cluster refers to does not exist or must not be read",
         Blocked::KeyMissing => "a Secret of the cluster lacks its key",
-        Blocked::KubeconfigRejected => "the cluster's kubeconfig is not one that may be handed on",
+        Blocked::KubeconfigRejected => {
+            "the cluster's kubeconfig contains something that must not be published"
+        }
         Blocked::OwnershipMismatch => "the cluster that the hub assigned belongs to another claim",
     }
 }

@@ -5,8 +5,8 @@
 //!
 //! Creation has this order: the namespace; once the hub has it, the resources that the copying controller needs; once it reports that the
 //! Secrets exist, the pool; then the ClusterClaim, or the cluster. Deletion has the reverse order. The cluster ends with its ClusterClaim,
-//! or with the pool, which owns it until it is assigned ([`teardown`]). The rest leaves the desired state when nothing is left that costs
-//! money; the copying controller then removes the Secrets. The Object of the pool, or of the cluster by template, depends on the
+//! or with the pool, which owns it until it is assigned ([`teardown`]). The rest leaves the desired state when nothing is left that incurs
+//cost; the copying controller then removes the Secrets. The Object of the pool, or of the cluster by template, depends on the
 //! namespace's Object. So provider-kubernetes deletes the namespace and its Secrets only after that is gone, and Hive holds the pool until
 //! its last cluster is gone. This also holds where the claim itself is deleted and nobody calls this function. Nothing else in the
 //! namespace is deleted on its own.

@@ -30,7 +30,7 @@ pub(in crate::cluster::backends) fn infrastructure_condition(
         return Some(BackendCondition::of(
             True,
             Infrastructure::Available,
-            "what the control plane runs on is there",
+            "the infrastructure of the control plane is ready",
         ));
     }
     if let Some(blocked) = facts.is_false(conditions::PROGRESSING).filter(|c| c.reason == conditions::BLOCKED)
@@ -38,7 +38,7 @@ pub(in crate::cluster::backends) fn infrastructure_condition(
         return Some(BackendCondition::of(False, Infrastructure::Blocked, blocked.message.clone()));
     }
     let lacks = facts.condition(conditions::INFRASTRUCTURE_READY)?;
-    let message = if lacks.message.is_empty() { "it is being made" } else { &lacks.message };
+    let message = if lacks.message.is_empty() { "it is being created" } else { &lacks.message };
     Some(BackendCondition::of(False, Infrastructure::Provisioning, message))
 }
 
@@ -52,7 +52,7 @@ pub(in crate::cluster::backends) fn control_plane_condition(
         let degraded = facts.condition(conditions::DEGRADED).filter(|c| c.is_true() && ever_ready);
         return Some(match degraded {
             Some(why) => BackendCondition::of(False, ControlPlaneLevel::Degraded, why.message.clone()),
-            None => BackendCondition::of(True, ControlPlaneLevel::Available, "its API answers"),
+            None => BackendCondition::of(True, ControlPlaneLevel::Available, "its API server answers"),
         });
     }
     let message = missing_component(facts).unwrap_or_else(|| available.message.clone());
@@ -67,11 +67,11 @@ pub(in crate::cluster::backends) fn nodes_ready_condition(
 ) -> BackendCondition<NodesLevel> {
     use ConditionStatus::{False, True};
     if !facts.requests_nodes() {
-        return BackendCondition::of(True, NodesLevel::NoNodesRequested, "no nodes were asked for");
+        return BackendCondition::of(True, NodesLevel::NoNodesRequested, "no nodes are requested");
     }
     let short: Vec<&NodeGroupFacts<'_>> = facts.pools.iter().filter(|pool| !pool.is_served()).collect();
     if short.is_empty() {
-        return BackendCondition::of(True, NodesLevel::AllReady, "all nodes that were asked for are ready");
+        return BackendCondition::of(True, NodesLevel::AllReady, "all requested nodes are ready");
     }
     let messages: Vec<String> = short.iter().copied().map(group_message).collect();
     let reason = match (ever_ready, short.iter().copied().any(is_unhealthy)) {
@@ -93,7 +93,7 @@ pub(in crate::cluster::backends) fn group_message(pool: &NodeGroupFacts<'_>) -> 
             format!("node group {name}: the hub refuses: {}", bounded(message, 256))
         }
         (_, Some(available)) => format!("node group {name}: {available} of {least} nodes are ready"),
-        (_, None) => format!("node group {name}: none of {least} nodes was reported yet"),
+        (_, None) => format!("node group {name}: 0 of {least} nodes are reported"),
     }
 }
 
@@ -138,7 +138,7 @@ pub(in crate::cluster::backends) fn read_progress(facts: &HostedClusterFacts<'_>
         return progress_step("Paused", format!("somebody paused the HostedCluster: {}", paused.message));
     }
     if facts.status.conditions.is_empty() {
-        return progress_step("Requested", "HyperShift has not looked at the HostedCluster yet");
+        return progress_step("Requested", "HyperShift has not processed the HostedCluster yet");
     }
     if let Some(blocked) = facts.is_false(conditions::PROGRESSING).filter(|c| c.reason == conditions::BLOCKED)
     {
@@ -148,12 +148,12 @@ pub(in crate::cluster::backends) fn read_progress(facts: &HostedClusterFacts<'_>
         if let Some(lacks) = facts.is_false(conditions::INFRASTRUCTURE_READY) {
             return progress_step(
                 "Infrastructure",
-                format!("what the control plane runs on is being made: {}", lacks.message),
+                format!("the infrastructure of the control plane is being created: {}", lacks.message),
             );
         }
         let component = missing_component(facts);
         let message = component.map(|c| format!(", waiting for {c}")).unwrap_or_default();
-        return progress_step("ControlPlane", format!("the control plane is being made{message}"));
+        return progress_step("ControlPlane", format!("the control plane is being created{message}"));
     }
     let short = facts.pools.iter().find(|pool| !pool.is_served());
     if let Some(pool) = short {

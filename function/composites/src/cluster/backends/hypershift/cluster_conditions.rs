@@ -39,7 +39,7 @@ pub(super) fn build_conditions(
     }
 }
 
-/// Whether the cluster is what the claim asks for now.
+/// Whether the cluster matches the claim now.
 fn spec_condition(
     facts: &HostedClusterFacts<'_>,
     wanted: HyperShiftRequest<'_>,
@@ -70,7 +70,7 @@ fn spec_condition(
         return BackendCondition::of(
             False,
             SpecLevel::Queued,
-            "the release is asked for once the one before is there",
+            "the release is requested after the previous one has been rolled out",
         );
     }
     let newest = newest_update(facts.status);
@@ -81,22 +81,22 @@ fn spec_condition(
     }
     let missing = facts.pools.iter().find(|pool| pool.node_pool.is_none());
     if let Some(pool) = missing {
-        return applying(format!("node group {} is asked for", pool.name));
+        return applying(format!("node group {} is being created", pool.name));
     }
     let late =
         parts().find(|(_, part)| newest.is_some_and(|there| !rollout::is_node_pool_current(part, there)));
     if let Some((pool, _)) = late {
-        return applying(format!("node group {} is being brought to the release", pool.name));
+        return applying(format!("node group {} is being updated to the release", pool.name));
     }
     let updating = [conditions::UPDATING_CONFIG, conditions::UPDATING_PLATFORM];
     let changes = |pool: &&NodeGroupFacts<'_>| {
         updating.iter().any(|type_| pool.condition(type_).is_some_and(ObservedCondition::is_true))
     };
     if let Some(pool) = facts.pools.iter().find(changes) {
-        return applying(format!("node group {} gets other machines", pool.name));
+        return applying(format!("the machines of node group {} are being replaced", pool.name));
     }
     if let Some(pool) = facts.pools.iter().find(|pool| is_resizing(pool)) {
-        return applying(format!("node group {} changes its size", pool.name));
+        return applying(format!("node group {} is being resized", pool.name));
     }
     // Before the end a refused spec is replaced by the hub's own, which then reports as up to date.
     let is_restoring = |primary: &PrimaryObject| {
@@ -104,11 +104,11 @@ fn spec_condition(
         primary.is_observer() && primary.manifest()["spec"].as_object() != Some(&wanted())
     };
     if observed.primary.as_ref().is_some_and(is_restoring) {
-        return applying("the hub has not taken up what was asked for yet".into());
+        return applying("the hub has not started on the change yet".into());
     }
     match sync {
         Some(SyncState::InSync) => {
-            BackendCondition::of(True, SpecLevel::UpToDate, "the cluster is what the claim asks for")
+            BackendCondition::of(True, SpecLevel::UpToDate, "the cluster matches the claim")
         }
         _ => applying("the hub has not answered yet".into()),
     }

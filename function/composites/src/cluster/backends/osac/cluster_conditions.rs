@@ -47,10 +47,10 @@ fn infrastructure_condition(facts: &OrderFacts<'_>) -> Option<BackendCondition<I
         return Some(BackendCondition::of(
             True,
             Infrastructure::Available,
-            "what the control plane runs on is there",
+            "the infrastructure of the control plane is ready",
         ));
     }
-    let message = facts.provision_job().map_or_else(|| "it waits for a job".to_owned(), job_message);
+    let message = facts.provision_job().map_or_else(|| "waiting for a job to start".to_owned(), job_message);
     facts.has_started().then(|| BackendCondition::of(False, Infrastructure::Provisioning, message))
 }
 
@@ -65,10 +65,10 @@ fn control_plane_condition(
         return reported;
     }
     if facts.api_answers() {
-        return Some(BackendCondition::of(True, ControlPlaneLevel::Available, "its API answered"));
+        return Some(BackendCondition::of(True, ControlPlaneLevel::Available, "its API server answered"));
     }
     let made = facts.is_true(conditions::CONTROL_PLANE_CREATED);
-    let message = if made { "its API does not answer yet" } else { "it is not being made yet" };
+    let message = if made { "its API server does not answer yet" } else { "it is not being created yet" };
     let reason = if ever_ready { ControlPlaneLevel::Unavailable } else { ControlPlaneLevel::Creating };
     facts.has_started().then(|| BackendCondition::of(False, reason, message))
 }
@@ -93,7 +93,7 @@ fn nodes_status(facts: &OrderFacts<'_>) -> Option<NodesStatus> {
 fn setup_condition(facts: &OrderFacts<'_>, ever_ready: bool) -> Option<BackendCondition<SetupLevel>> {
     use ConditionStatus::{False, True};
     if facts.is_set_up() || (ever_ready && facts.status.phase == "Ready") {
-        return Some(BackendCondition::of(True, SetupLevel::Applied, "the automation has done its work"));
+        return Some(BackendCondition::of(True, SetupLevel::Applied, "the automation has finished"));
     }
     match facts.provision_job() {
         Some(job) if job.has_failed() => {
@@ -102,20 +102,20 @@ fn setup_condition(facts: &OrderFacts<'_>, ever_ready: bool) -> Option<BackendCo
         Some(job) => Some(BackendCondition::of(False, SetupLevel::Running, job_progress(facts, job))),
         None => facts
             .has_started()
-            .then(|| BackendCondition::of(False, SetupLevel::Running, "it waits for a job")),
+            .then(|| BackendCondition::of(False, SetupLevel::Running, "waiting for a job to start")),
     }
 }
 
 /// How the job does that is waited for.
 fn job_progress(facts: &OrderFacts<'_>, job: &Job) -> String {
     if job.is_done() && !facts.is_current(job) {
-        "another job is awaited".to_owned()
+        "waiting for another job".to_owned()
     } else {
         job_message(job)
     }
 }
 
-/// Whether the cluster is what the claim asks for now.
+/// Whether the cluster matches the claim now.
 fn spec_condition(
     facts: &OrderFacts<'_>,
     wanted: OsacRequest<'_>,
@@ -133,7 +133,7 @@ fn spec_condition(
         return not(SpecLevel::Rejected, wrong.text());
     }
     if order::defers_change(observed, wanted) {
-        return not(SpecLevel::Queued, "it is asked for once the job that runs has ended".into());
+        return not(SpecLevel::Queued, "it is requested after the running job has ended".into());
     }
     let is_requested =
         primary.is_some_and(|w| w.manifest()["spec"].as_object() == Some(&facts.requested_spec));
@@ -141,19 +141,19 @@ fn spec_condition(
     let stale = |observed_remote: i64| observed_remote < facts.remote.metadata.generation;
     let old = facts.status.conditions.iter().filter_map(|c| c.observed_generation).max().is_some_and(stale);
     if !is_requested || !applied || old {
-        return applying("the hub has not taken up what was asked for yet");
+        return applying("the hub has not started on the change yet");
     }
     let by_hand = facts.remote.metadata.annotation(MANAGEMENT_STATE);
     match facts.provision_job() {
         Some(job) if !facts.is_current(job) && by_hand.is_some() => {
-            return not(SpecLevel::Queued, "somebody has told OSAC to run no job for it".into());
+            return not(SpecLevel::Queued, "OSAC is configured to run no job for it".into());
         }
         Some(job) if !facts.is_current(job) => {
-            return applying("the job for what was asked for last has not begun");
+            return applying("the job for the last change has not started");
         }
         Some(job) if job.has_failed() => return not(SpecLevel::JobFailed, job_message(job)),
         Some(job) if !job.is_done() => return applying(&job_message(job)),
-        None if facts.status.phase != "Ready" => return applying("no job has begun"),
+        None if facts.status.phase != "Ready" => return applying("no job has started"),
         Some(_) | None => {}
     }
     if let Some(version) = awaited_version(facts, wanted) {
@@ -165,12 +165,10 @@ fn spec_condition(
         facts.hub_size(pool).is_some_and(|observed_remote| other(observed_remote, pool.desired))
     });
     match (resizes, sync) {
-        (Some(pool), _) => applying(&format!("node group {} changes its size", pool.name)),
-        (None, Some(SyncState::InSync)) => BackendCondition::of(
-            ConditionStatus::True,
-            SpecLevel::UpToDate,
-            "the cluster is what the claim asks for",
-        ),
+        (Some(pool), _) => applying(&format!("node group {} is being resized", pool.name)),
+        (None, Some(SyncState::InSync)) => {
+            BackendCondition::of(ConditionStatus::True, SpecLevel::UpToDate, "the cluster matches the claim")
+        }
         (None, _) => applying("the hub has not answered yet"),
     }
 }
@@ -188,42 +186,44 @@ fn awaited_version(facts: &OrderFacts<'_>, wanted: OsacRequest<'_>) -> Option<St
 fn read_progress(facts: &OrderFacts<'_>) -> ProgressStatus {
     let metadata = &facts.remote.metadata;
     if metadata.deletion_timestamp.is_some() {
-        let message =
-            facts.deprovision_job().map_or_else(|| "it is being taken down".to_owned(), job_message);
+        let message = facts.deprovision_job().map_or_else(|| "it is being torn down".to_owned(), job_message);
         return progress_step("Deleting", message);
     }
     match metadata.annotation(MANAGEMENT_STATE) {
         Some("unmanaged") => {
-            return progress_step("Unmanaged", "somebody has told OSAC to leave the order alone");
+            return progress_step("Unmanaged", "OSAC is configured to ignore the order");
         }
         Some("manual") if !facts.is_up() => {
-            return progress_step("Manual", "somebody has told OSAC to run no job for the order");
+            return progress_step("Manual", "OSAC is configured to run no job for the order");
         }
         Some(_) | None => {}
     }
     if !facts.has_started() {
-        return progress_step("Requested", "OSAC has not looked at the ClusterOrder yet");
+        return progress_step("Requested", "OSAC has not processed the ClusterOrder yet");
     }
     let job = facts.provision_job();
     if let Some(job) = job.filter(|job| job.has_failed() && facts.status.phase == "Failed") {
         return progress_step("JobFailed", job_message(job));
     }
     if !facts.is_true(conditions::NAMESPACE_CREATED) && facts.hosted.is_none() {
-        return progress_step("Job", job.map_or_else(|| "it waits for a job".to_owned(), job_message));
+        return progress_step(
+            "Job",
+            job.map_or_else(|| "waiting for a job to start".to_owned(), job_message),
+        );
     }
     if !facts.is_true(conditions::CONTROL_PLANE_CREATED) && facts.hosted.is_none() {
-        return progress_step("Namespace", "its namespace is there, the control plane is being asked for");
+        return progress_step("Namespace", "its namespace exists; the control plane is being requested");
     }
     if !facts.api_answers() {
         let component = facts.hosted.as_ref().and_then(hosted_conditions::missing_component);
         let component = component.map(|c| format!(", waiting for {c}")).unwrap_or_default();
-        return progress_step("ControlPlane", format!("the control plane is being made{component}"));
+        return progress_step("ControlPlane", format!("the control plane is being created{component}"));
     }
     if let Some(pool) = facts.incomplete_group() {
         return progress_step("Nodes", hosted_conditions::group_message(pool));
     }
     if facts.status.phase == "Ready" && !facts.is_true(conditions::CLUSTER_AVAILABLE) {
-        return progress_step("Cluster", "the automation has done its work, waiting for the cluster");
+        return progress_step("Cluster", "the automation has finished; waiting for the cluster");
     }
     let busy = |job: &&Job| !job.is_done() || !facts.is_set_up();
     match job.filter(busy) {

@@ -85,7 +85,7 @@ pub(super) fn build_resources(
 }
 
 /// The name of the NodePool of a resource class. While no NodePool of the order was seen it is the one without a number, until it turns out that
-/// there is none after the automation has done its work.
+/// there is none after the automation has finished.
 fn choose_name(
     observed: &Observed,
     part: Option<&NodePoolObject>,

@@ -49,7 +49,7 @@ pub fn decide_failover<R>(
         return Failover::Never("the claim names its hub");
     }
     if excluded.len() >= MAX_EXCLUDED {
-        return Failover::Never("as many hubs as may be were given up already");
+        return Failover::Never("the maximum number of hubs was already given up");
     }
     let unreachable = match sync {
         SyncState::Unavailable(_) => true,
@@ -76,10 +76,10 @@ pub fn decide_failover<R>(
 fn creation_trace<R>(primary: &Object<R>) -> Option<&'static str> {
     let metadata = &primary.metadata;
     if began_to_create(metadata) {
-        return Some("provider-kubernetes began to make something there");
+        return Some("provider-kubernetes started to create something there");
     }
     if metadata.finalizers.iter().any(|f| f == crossplane::FINALIZER) {
-        return Some("provider-kubernetes was about to make something there");
+        return Some("provider-kubernetes was about to create something there");
     }
     if primary.status.at_provider.manifest.is_some() {
         return Some("something was seen there");
@@ -87,7 +87,7 @@ fn creation_trace<R>(primary: &Object<R>) -> Option<&'static str> {
     if primary.spec.for_provider.manifest["metadata"]["uid"].is_string() {
         return Some("its cluster was seen there");
     }
-    metadata.deletion_timestamp.is_some().then_some("its writer is going")
+    metadata.deletion_timestamp.is_some().then_some("its primary Object is being deleted")
 }
 
 /// That note; none, where no hub was given up.

@@ -30,7 +30,7 @@ pub enum Rejection {
     GivenUp,
     /// It takes no new claims.
     Closed,
-    /// It says that it is not well.
+    /// It says that it is not healthy.
     Unwell(String),
     /// It has too few free nodes of a class.
     Free {
@@ -82,24 +82,24 @@ impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Broken(why) => write!(f, "its ProviderConfig cannot be read: {why}"),
-            Self::Backend(backend) => write!(f, "it makes no clusters with {backend}"),
+            Self::Backend(backend) => write!(f, "it creates no clusters with {backend}"),
             Self::Label(key, value) => write!(f, "it has no label {key}={value}"),
             Self::Tenant => f.write_str("it is not offered to this namespace"),
-            Self::Version(version) => write!(f, "it cannot make version {version}"),
+            Self::Version(version) => write!(f, "it cannot create version {version}"),
             Self::Class(class) => write!(f, "it has no nodes of class {class}"),
-            Self::Zone(zone) => write!(f, "it makes no nodes in zone {zone}"),
+            Self::Zone(zone) => write!(f, "it creates no nodes in zone {zone}"),
             Self::GivenUp => f.write_str("it could not be reached for this claim before"),
             Self::Closed => f.write_str("it takes no new clusters"),
-            Self::Unwell(why) => write!(f, "it is not well: {why}"),
+            Self::Unwell(why) => write!(f, "it is not healthy: {why}"),
             Self::Free { class, free, asked } => {
-                write!(f, "it has {free} free nodes of class {class}, and {asked} are asked for")
+                write!(f, "it has {free} free nodes of class {class}, and {asked} are requested")
             }
             Self::Full { load, max, reserved: 0 } => write!(f, "it has {load} of at most {max} clusters"),
             Self::Full { load, max, reserved } => {
                 write!(f, "it has {load} of at most {max} clusters, of which {reserved} % are kept free")
             }
             Self::Slots { provisioning, max } => {
-                write!(f, "it is making {provisioning} clusters, and may make {max} at a time")
+                write!(f, "it is creating {provisioning} of at most {max} clusters at a time")
             }
         }
     }
@@ -146,7 +146,7 @@ fn transient_rejection(request: &PlacementRequest, hub: &Hub, facts: Option<&Fac
         return Some(Rejection::Closed);
     }
     if let Some(health) = facts.and_then(|f| f.health.as_ref()).filter(|health| !health.ready) {
-        let why = health.message.as_deref().unwrap_or("it does not say why");
+        let why = health.message.as_deref().unwrap_or("it gives no reason");
         return Some(Rejection::Unwell(why.to_owned()));
     }
     let backend = facts.and_then(|f| f.backend_facts(request.backend));

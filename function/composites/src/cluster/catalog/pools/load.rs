@@ -138,13 +138,13 @@ fn exceeded_message(quota: &Quota, tenant: &str, cheapest: u32, origin: &str) ->
         quota.max_concurrent.map(|max| format!("{}{origin} at a time", count_text(max, "cluster")));
     if let Some(budget) = quota.budget.filter(|budget| cheapest > *budget) {
         return format!(
-            "a cluster that fits costs {cheapest}, and namespace {tenant} has a budget of {budget} in all; ask the platform team for more"
+            "a matching cluster costs {cheapest}, and namespace {tenant} has a budget of {budget} in total; ask the platform team for more"
         );
     }
     let budget = quota.budget.map(|budget| format!("a budget of {budget}"));
     let limits: Vec<String> = clusters.into_iter().chain(budget).collect();
     format!(
-        "namespace {tenant} may have {}, and all of it is taken; this claim is served once enough of it is given back, after those that were made before it",
+        "namespace {tenant} has used its quota of {}; the claim is queued behind older claims and continues when quota is free",
         limits.join(" and ")
     )
 }

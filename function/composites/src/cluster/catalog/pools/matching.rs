@@ -135,7 +135,7 @@ fn describe_request(wanted: &ClusterClaimSpec, brings: bool) -> String {
         .map(|(key, value)| format!("{key} {value}"))
         .collect();
     let with = if labels.is_empty() { String::new() } else { format!(" with {}", labels.join(", ")) };
-    let noun = if brings { "pool for credentials that are brought along" } else { "pool" };
+    let noun = if brings { "pool for credentials of a tenant" } else { "pool" };
     let pool = match &wanted.pool {
         None => noun.to_owned(),
         Some(named) => match &named.namespace {
@@ -170,5 +170,5 @@ fn usable_pools(catalogue: &Catalogue, brings: bool, tenant: Option<&str>) -> St
     if offered.len() > MAX_NAMED {
         names.push(format!("and {} more", offered.len() - MAX_NAMED));
     }
-    format!("create a new claim for one that is: {}", names.join(", "))
+    format!("create a new claim for one of: {}", names.join(", "))
 }

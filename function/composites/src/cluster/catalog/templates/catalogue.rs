@@ -81,7 +81,7 @@ fn usable_templates(listed: &[TemplateEntry], tenant: Option<&str>) -> String {
     let (old, new): (Vec<&Entry>, Vec<&Entry>) =
         offered.iter().partition(|e| e.document.deprecated.is_some());
     let names: Vec<String> = new.into_iter().chain(old).map(shown).collect();
-    format!("set spec.template to one that is: {}", first_ten(&names))
+    format!("set spec.template to one of: {}", first_ten(&names))
 }
 
 /// The first ten, and how many more there are.

@@ -25,14 +25,14 @@ pub(super) struct ForbiddenChange {
     sentence: String,
 }
 
-const IMMUTABLE: &str = "cannot change once a cluster was asked for";
+const IMMUTABLE: &str = "cannot change after a cluster was requested";
 
 /// All of them as one sentence; the weightier reason.
 pub(super) fn combine_changes(changes: &[ForbiddenChange]) -> (SpecLevel, String) {
     let immutable = changes.iter().any(|c| c.reason == SpecLevel::Immutable);
     let reason = if immutable { SpecLevel::Immutable } else { SpecLevel::Rejected };
     let listed = super::join_problems(changes.iter().map(|c| (&c.path, &c.sentence)));
-    (reason, format!("{listed}; the cluster stays as it was asked for"))
+    (reason, format!("{listed}; the cluster stays as requested"))
 }
 
 /// The cluster as it is.
@@ -109,19 +109,15 @@ fn version_problem(
     let version = |of: &Effective| Version::try_from(of.version.clone()?).ok();
     let (from, to) = (left_at.cloned().or_else(|| version(old))?, version(new)?);
     if to < from {
-        return Some(format!("would go back from {from} to {to}"));
+        return Some(format!("would be a downgrade from {from} to {to}"));
     }
     if entry.backend().capabilities().walks {
-        let gap = || {
-            format!("cannot be reached from {from}: the template lacks a version between that leads there")
-        };
+        let gap = || format!("cannot be reached from {from}: the template lacks an intermediate version");
         return find_upgrade_path(&entry.releases, &from, &to).is_none().then(gap);
     }
     let own = entry.releases.iter().find(|r| r.version == from).filter(|_| old.template == new.template);
     let may = own.map_or_else(|| within_reach(&from, &to), |own| own.may_become(&to));
-    (!may).then(|| {
-        format!("cannot be reached from {from} in one step: go there by way of the versions between")
-    })
+    (!may).then(|| format!("cannot be reached from {from} in one step: upgrade through the versions between"))
 }
 
 fn control_plane_of(of: &Effective) -> ControlPlane {

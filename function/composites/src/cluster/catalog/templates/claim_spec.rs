@@ -53,7 +53,8 @@ impl ClaimSpec {
     pub fn read(spec: &Value, tenant: Option<&str>) -> Result<Self, Vec<FieldProblem>> {
         let mut problems = Vec::new();
         if !spec["template"].is_string() {
-            problems.push(FieldProblem { field: "spec.template".into(), sentence: "is not a text".into() });
+            problems
+                .push(FieldProblem { field: "spec.template".into(), sentence: "must be a string".into() });
         }
         let mut words = Self {
             parameters: read_field(spec, "parameters", &mut problems).unwrap_or_default(),

@@ -35,7 +35,7 @@ pub(super) fn resolve_groups(
     if !offer.backend().capabilities().node_groups {
         if claim.node_groups.is_some() {
             let sentence = format!(
-                "cannot be asked for: what nodes a cluster of {} has is in its parameters",
+                "cannot be set: the nodes of a cluster of {} are set by its parameters",
                 offer.backend()
             );
             refusals.add(Request::FieldRefused, path, sentence);
@@ -71,7 +71,7 @@ pub(super) fn resolve_groups(
         let path = format!("{path}[{i}]");
         let known = known(group);
         if !used_names.insert(group.name.as_str()) {
-            refusals.add(Request::InvalidNodeGroups, format!("{path}.name"), "is there already");
+            refusals.add(Request::InvalidNodeGroups, format!("{path}.name"), "is already used");
             continue;
         }
         // An unchanged group is not checked again, and stays although its class is no longer offered.
@@ -82,7 +82,7 @@ pub(super) fn resolve_groups(
         if offer.scales_to_zero(&group.class).is_none() && (moved || !unchanged) {
             let names: Vec<String> = offer.class_names().into_iter().map(str::to_owned).collect();
             let sentence = match names.as_slice() {
-                [] => "is no class of nodes: this template has none".to_owned(),
+                [] => "is not a class of nodes: this template has none".to_owned(),
                 names => format!("must be one of {}", catalogue::first_ten(names)),
             };
             refusals.add(Request::InvalidNodeGroups, format!("{path}.class"), sentence);
@@ -131,11 +131,11 @@ fn check_totals(groups: &[NodeGroup], least: Option<u32>, most: Option<u32>, ref
         NodeCount::Fixed(n) | NodeCount::Between { max: n, .. } => n,
     });
     if let Some(least) = least.filter(|least| fewest < *least) {
-        let sentence = format!("has {fewest} nodes in all, and needs at least {least}");
+        let sentence = format!("has {fewest} nodes in total and needs at least {least}");
         refusals.add(Request::InvalidNodeGroups, "spec.nodeGroups", sentence);
     }
     if let Some(most) = most.filter(|most| all > *most) {
-        let sentence = format!("may have {all} nodes in all, and at most {most} are allowed");
+        let sentence = format!("may have {all} nodes in total; at most {most} are allowed");
         refusals.add(Request::InvalidNodeGroups, "spec.nodeGroups", sentence);
     }
 }
@@ -155,7 +155,7 @@ fn check_group(offer: &dyn TemplateOffer, group: &NodeGroup, path: &str, refusal
         refusals.add(Request::InvalidNodeGroups, format!("{path}.arch"), sentence);
     }
     for member in unknown_to(group, backend) {
-        let sentence = format!("cannot be asked for: {backend} has no such thing");
+        let sentence = format!("cannot be requested: {backend} does not support it");
         refusals.add(Request::FieldRefused, format!("{path}.{member}"), sentence);
     }
 }

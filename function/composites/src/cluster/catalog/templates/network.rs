@@ -31,7 +31,7 @@ pub(super) fn check_networks(
     ] {
         let Some(text) = text else { continue };
         if !allowed.contains(&field) {
-            refuse(path, "is not left to claims by this template");
+            refuse(path, "cannot be set, because the template does not allow it");
             continue;
         }
         match CidrBlock::parse(text) {
@@ -52,17 +52,17 @@ pub(super) fn check_networks(
     ] {
         let Some(text) = text else { continue };
         if !allowed.contains(&field) || goes.is_none() {
-            refuse(path, "is not left to claims by this template");
+            refuse(path, "cannot be set, because the template does not allow it");
         } else if !is_uuid(text) {
-            refuse(path, "is no UUID");
+            refuse(path, "is not a UUID");
         }
     }
     if !requested.dns_nameservers.is_empty() && !allowed.contains(&NetworkField::DnsNameservers) {
-        refuse("dnsNameservers", "is not left to claims by this template");
+        refuse("dnsNameservers", "cannot be set, because the template does not allow it");
     } else {
         let wrong =
             requested.dns_nameservers.iter().enumerate().filter(|(_, a)| a.parse::<IpAddr>().is_err());
-        wrong.for_each(|(i, _)| refuse(&format!("dnsNameservers[{i}]"), "is no IP address"));
+        wrong.for_each(|(i, _)| refuse(&format!("dnsNameservers[{i}]"), "is not an IP address"));
     }
     found
 }
@@ -77,7 +77,7 @@ struct CidrBlock {
 
 impl CidrBlock {
     fn parse(text: &str) -> Result<Self, &'static str> {
-        let none = "is no block of addresses such as 10.132.0.0/14";
+        let none = "is not a block of addresses such as 10.132.0.0/14";
         let (address, prefix) = text.split_once('/').ok_or(none)?;
         let address: IpAddr = address.parse().map_err(|_| none)?;
         if prefix.is_empty() || !prefix.bytes().all(|b| b.is_ascii_digit()) {
@@ -92,7 +92,7 @@ impl CidrBlock {
             return Err(none);
         }
         let block = Self { first, prefix, bits };
-        if first & block.mask() == first { Ok(block) } else { Err("does not begin where its block begins") }
+        if first & block.mask() == first { Ok(block) } else { Err("has host bits set") }
     }
 
     /// The bits that all its addresses share.

@@ -32,7 +32,11 @@ pub(super) fn resolve_parameters(
     for name in requested.0.keys().filter(|name| known.iter().all(|(k, _)| k != name)) {
         let names: Vec<String> = known.iter().map(|(name, _)| (*name).to_owned()).collect();
         let none = if names.is_empty() { "none".into() } else { catalogue::first_ten(&names) };
-        refusals.add(reason, join_path(path, name), format!("is no {what} of this template; it has {none}"));
+        refusals.add(
+            reason,
+            join_path(path, name),
+            format!("is not a {what} of this template; it has {none}"),
+        );
     }
     let (mut settings, mut shown) = (Vec::new(), Values::default());
     for (name, rule) in known {

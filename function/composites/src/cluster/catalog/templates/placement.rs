@@ -80,7 +80,8 @@ impl Templated {
             return Ok(());
         };
         if self.has_mismatched_prerequisites {
-            let message = "what was set up ahead of the cluster is for another one than the claim asks for now; set spec.template and spec.parameters to what they were, or delete the claim and make a new one";
+            let message = "the prerequisites were set up for a different specification than the claim has now; set spec.template and \
+                spec.parameters to what they were, or delete the claim and create a new one";
             return Err(AdmissionIssue::new(Request::PrerequisitesNotReady, message));
         }
         if self.placement.is_none() {
@@ -186,7 +187,7 @@ fn build_placement(
         })?;
     let fitted = fit_name(backend, &namespace, name).ok_or_else(|| {
         let message = format!(
-            "hub {}: namespace {namespace} is too long a name, a cluster in it cannot have one; ask the platform team",
+            "hub {}: the name of namespace {namespace} is too long for a cluster in it; ask the platform team",
             hub.name
         );
         AdmissionIssue::new(Request::NoHubMatches, message)

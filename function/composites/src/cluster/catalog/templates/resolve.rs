@@ -101,11 +101,11 @@ fn resolve_tenant_credentials(
         refusals.add(Request::FieldRefused, format!("spec.byoc{field}"), sentence);
     };
     let Some(terms) = &entry.document.bring_your_own else {
-        refuse("", "takes no credentials of its own");
+        refuse("", "does not accept credentials of a claim");
         return None;
     };
     if !terms.ssh_key && !block[SSH_KEY].is_null() {
-        refuse(&format!(".{SSH_KEY}"), "takes no SSH key");
+        refuse(&format!(".{SSH_KEY}"), "does not accept an SSH key");
     }
     Some(BroughtCredentials { byoc: block.clone(), terms: terms.clone() })
 }
@@ -147,7 +147,7 @@ fn resolve_release(
         refusals.add(
             Request::VersionUnsupported,
             "spec.version",
-            "cannot be asked for of this template, which has its own",
+            "cannot be set, because this template has its own",
         );
         return SelectedRelease::default();
     }
@@ -159,7 +159,7 @@ fn resolve_release(
         collect::sort_few(&mut enabled, |a, b| b.version.cmp(&a.version));
         let names: Vec<String> = enabled.iter().map(|r| r.version.to_string()).collect();
         let sentence =
-            format!("is none of the template's: set one that is: {}", catalogue::first_ten(&names));
+            format!("is not offered by the template; set one of: {}", catalogue::first_ten(&names));
         refusals.add(Request::VersionUnsupported, "spec.version", sentence);
         return SelectedRelease::default();
     };
@@ -186,18 +186,18 @@ fn resolve_image(
         refusals.add(
             Request::FieldRefused,
             path,
-            format!("cannot be brought along: {} takes none", entry.backend()),
+            format!("cannot be set: {} does not accept any", entry.backend()),
         );
     } else if !entry.document.limits.release_images.iter().any(|prefix| image.starts_with(prefix.as_str())) {
         let allowed = &entry.document.limits.release_images;
         let what = if allowed.is_empty() {
-            "is not left to claims by this template; set version instead".to_owned()
+            "cannot be set, because the template does not allow it; set version instead".to_owned()
         } else {
             format!("must begin with one of: {}", catalogue::first_ten(allowed))
         };
         refusals.add(Request::VersionUnsupported, path, what);
     } else if !image.chars().all(|c| c.is_ascii_graphic()) || !image.contains(['@', ':']) {
-        refusals.add(Request::VersionUnsupported, path, "is no image with a tag or a digest");
+        refusals.add(Request::VersionUnsupported, path, "is not an image with a tag or a digest");
     }
     SelectedRelease { version: Version::of_tag(image), image: Some(image.to_owned()), deprecated: None }
 }

@@ -54,7 +54,7 @@ fn hub_lifetime_issue(evaluation: &ClusterEvaluation, request: &Validated) -> Op
             (HIVE_ENDS_IT, HIVES_END)
         } else if beyond && life.max.is_none() && !life.lost {
             // The timeout of its job was set at creation.
-            ("when the cluster was asked for the hub was told of none as long, and may end it after", hub)
+            ("the hub was given a shorter one when the cluster was requested, and may end it after", hub)
         } else {
             return None;
         };

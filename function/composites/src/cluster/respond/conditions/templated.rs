@@ -30,8 +30,8 @@ pub(super) fn template_conditions(evaluation: &ClusterEvaluation) -> Vec<Conditi
         return vec![];
     }
     let levels = &evaluation.plan.health.conditions;
-    let unseen = "nothing was seen on the hub yet";
-    let untold = "the hub does not tell";
+    let unseen = "the hub has not reported a status yet";
+    let untold = "the hub does not report this";
     let mut all = vec![
         hub_selected(evaluation),
         backend_condition(
@@ -77,7 +77,7 @@ fn hub_selected(evaluation: &ClusterEvaluation) -> Condition {
         return made(
             ConditionStatus::True,
             &placement.reason,
-            &format!("the cluster is made on hub {}", placement.hub),
+            &format!("the cluster is placed on hub {}", placement.hub),
         );
     }
     let blocker = evaluation.plan.blocked_by().filter(|_| !evaluation.plan.lifecycle.is_complete());
@@ -117,7 +117,7 @@ fn spec_applied(evaluation: &ClusterEvaluation) -> Condition {
     let lifecycle = &evaluation.plan.lifecycle;
     let unknown = |words| made(ConditionStatus::Unknown, SpecLevel::NotObserved, words);
     if lifecycle.is_complete() {
-        return unknown("there is no cluster, and none is asked for");
+        return unknown("there is no cluster, and none is requested");
     }
     let resolution = evaluation.plan.request.as_ref().ok().and_then(|r| r.templated()).map(|t| &t.resolution);
     match resolution {
@@ -127,10 +127,10 @@ fn spec_applied(evaluation: &ClusterEvaluation) -> Condition {
             TemplateConditionType::SpecApplied,
             evaluation.plan.health.conditions.spec.as_ref(),
             SpecLevel::NotObserved,
-            "asked for; the hub has not said yet what it made of it",
+            "requested; waiting for the hub to admit the request",
         ),
         Some(Resolution::Resolved(_) | Resolution::Blocked) | None => {
-            unknown("nothing was asked of the hub yet")
+            unknown("no request has been sent to the hub yet")
         }
     }
 }
@@ -140,20 +140,18 @@ fn teardown_condition(evaluation: &ClusterEvaluation) -> Condition {
     let lifecycle = &evaluation.plan.lifecycle;
     if let Some(over) = &lifecycle.completion {
         let message =
-            if over.message.is_empty() { "nothing is left that costs money" } else { &over.message };
+            if over.message.is_empty() { "nothing is left that incurs cost" } else { &over.message };
         return Condition::of_template(type_, ConditionStatus::True, bounded(&over.reason, 256), message);
     }
     let ends = matches!(lifecycle.phase, Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed);
     let (reason, message) = match &evaluation.plan.health.teardown_failure {
-        Some(why) if ends => {
-            (TearDown::Blocked, format!("the hub cannot destroy it and goes on trying: {why}"))
-        }
+        Some(why) if ends => (TearDown::Blocked, format!("the hub cannot destroy it and retries: {why}")),
         None if ends => {
             let waits = evaluation.plan.health.teardown_waits_for.as_ref();
             let waits = waits.map(|what| format!("; it {what}")).unwrap_or_default();
             (TearDown::InProgress, format!("the cluster is being torn down{waits}"))
         }
-        Some(_) | None => (TearDown::NotRequested, "nobody asked for the end".to_owned()),
+        Some(_) | None => (TearDown::NotRequested, "teardown was not requested".to_owned()),
     };
     Condition::of_template(type_, ConditionStatus::False, reason.as_str(), bounded(&message, 1024))
 }

@@ -8,19 +8,17 @@ use testplatform_apis::{
     text::bounded,
 };
 
-use crate::{
-    cluster::{
-        backends::{BackendCondition, Health},
-        catalog::prerequisites::{
-            credential_problem, is_wanted, prerequisites_problem, report_message, requested_generation,
-            unanswered_message,
-        },
-        observed::{
-            Observed,
-            prerequisites::{CLOUD, PREREQUISITES, read_answer},
-        },
-        request::{Resolution, Templated},
+use crate::cluster::{
+    backends::{BackendCondition, Health},
+    catalog::prerequisites::{
+        credential_problem, is_wanted, prerequisites_problem, report_message, requested_generation,
+        unanswered_message,
     },
+    observed::{
+        Observed,
+        prerequisites::{CLOUD, PREREQUISITES, read_answer},
+    },
+    request::{Resolution, Templated},
 };
 
 /// Shows prerequisites as part of the template's setup: without a cluster the claim waits for them and for its credential. A failure stays
@@ -103,13 +101,13 @@ pub(crate) fn credential_condition(
             let refusal = why.map(|why| (why, shown.message.clone())).or_else(|| recorded_refusal(observed));
             return Some(match refusal {
                 Some((why, message)) => BackendCondition::of(False, why, message),
-                None => unknown("nobody looks after it any more: its order is gone".into()),
+                None => unknown("nothing maintains it any more, because its request is gone".into()),
             });
         }
         let wanted =
             matches!(&templated.resolution, Resolution::Resolved(resolved) if is_wanted(CLOUD, resolved));
         let waits = wanted && observed.is_unplaced();
-        return waits.then(|| unknown("the hub was not told yet to make it".into()));
+        return waits.then(|| unknown("the hub has not received the request for it yet".into()));
     };
     let report: cloud::CloudCredentialReport = read_answer(part, cloud::REPORT).unwrap_or_default();
     let Some(state) = report.state else {
@@ -117,7 +115,7 @@ pub(crate) fn credential_condition(
     };
     let requested = requested_generation(observed).filter(|asked| Some(*asked) != report.generation);
     if let (cloud::CredentialPhase::Valid, Some(asked)) = (state, requested) {
-        return Some(unknown(format!("the one that was made before works, and number {asked} is asked for")));
+        return Some(unknown(format!("the current one works, and number {asked} is requested")));
     }
     let (status, reason) = match state {
         cloud::CredentialPhase::Valid => (True, PlatformCredentials::Valid),
@@ -128,7 +126,7 @@ pub(crate) fn credential_condition(
         cloud::CredentialPhase::Leaving => (Unknown, PlatformCredentials::Leaving),
     };
     let message = match state {
-        cloud::CredentialPhase::Valid => "the cluster's own credential of the cloud works".to_owned(),
+        cloud::CredentialPhase::Valid => "the cluster's own cloud credential works".to_owned(),
         _ => report_message(state, &report),
     };
     Some(BackendCondition::of(status, reason, message))

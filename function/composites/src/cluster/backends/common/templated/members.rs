@@ -24,7 +24,7 @@ pub(in crate::cluster::backends) fn set(
     }
 }
 
-/// A member, if it is not there yet.
+/// A member, if it is not created yet.
 pub(in crate::cluster::backends) fn default(
     spec: &mut Map<String, Value>,
     member: &str,

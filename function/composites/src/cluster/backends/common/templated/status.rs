@@ -110,8 +110,9 @@ impl BackendStatus<'_> {
             let first = health
                 .teardown_waits_for
                 .clone()
-                .map_or_else(|| "its nodes go first".into(), |w| format!("it {w}"));
-            let undelivered = || format!("the hub was not told yet to delete the {}: {first}", self.kind);
+                .map_or_else(|| "its nodes are deleted first".into(), |w| format!("it {w}"));
+            let undelivered =
+                || format!("the hub has not received the deletion yet of the {}: {first}", self.kind);
             health.teardown_failure = if goes { message } else { Some(undelivered()) };
         }
 
@@ -170,11 +171,11 @@ impl BackendStatus<'_> {
             return Stage::Failing(bounded(&wrong.text(), 512));
         }
         if !published {
-            return Stage::Failing("the hub does not publish its credentials now".into());
+            return Stage::Failing("the hub does not publish its credentials at the moment".into());
         }
         // Gone without a word, such as by a restore of the hub.
         if self.degrading.is_empty() && !self.api_answers {
-            return Stage::Failing("the hub does not say now whether its API answers".into());
+            return Stage::Failing("the hub does not report whether its API server answers".into());
         }
         Stage::Ready
     }
@@ -185,7 +186,7 @@ impl BackendStatus<'_> {
         match read_published(report, &own, account) {
             Some(reported) => reported,
             None if !self.api_answers => {
-                (None, Some((Credentials::NotRunning, "its API does not answer yet".into())))
+                (None, Some((Credentials::NotRunning, "its API server does not answer yet".into())))
             }
             None => (None, Some((Credentials::SecretMissing, "the hub has not published them yet".into()))),
         }

@@ -90,7 +90,7 @@ pub(crate) fn report_orphaned_pool(health: &mut Health, request: &Validated, obs
     }
     health.teardown_waits_for = Some(waits);
     if let Some(SyncState::Unavailable(outage)) = pooled.map(|pooled| &pooled.sync) {
-        health.teardown_failure = Some(format!("{which} cannot be looked at: {outage}"));
+        health.teardown_failure = Some(format!("{which} cannot be read: {outage}"));
     }
 }
 
