@@ -108,7 +108,7 @@ impl Bench {
         self.ask("nobody-has-it").await?;
         let says = |object: &Value| {
             let words = told(object)["blockingReason"]["message"].as_str().unwrap_or_default().to_owned();
-            words.contains("has no ClusterRole")
+            words.contains("does not have the ClusterRole")
         };
         hub.until_is(&cluster(ONE), SOON, "told that there is no such role", says).await?;
         ensure!(hub.get(&published(ONE)).await?.is_none(), "something was published");
@@ -186,7 +186,7 @@ impl Bench {
         trusting["clusters"][0]["cluster"]["insecure-skip-tls-verify"] = true.into();
         for (bad, why) in [
             ("not a kubeconfig".to_owned(), "is not a kubeconfig"),
-            (refused.to_string(), "does not take the kubeconfig of its admin"),
+            (refused.to_string(), "rejects the kubeconfig of its admin"),
             (trusting.to_string(), "does not verify the API server"),
         ] {
             source(hub, &bad, &self.password).await?;

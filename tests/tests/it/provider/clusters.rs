@@ -329,7 +329,7 @@ impl Bench {
         let named = json!({ "namespace": there, "hostedClusterName": "three" });
         hub.merge_status(&three, &json!({ "phase": "Progressing", "clusterReference": named })).await?;
         let closed = |o: &Value| {
-            told(o)["blockingReason"]["message"].as_str().is_some_and(|m| m.contains("not let in"))
+            told(o)["blockingReason"]["message"].as_str().is_some_and(|m| m.contains("no permission"))
         };
         hub.until_is(&three, SOON, "told that it is closed", closed).await?;
         let role = json!({

@@ -179,7 +179,7 @@ pub async fn ctl_whole_life(tenant: &Tenant<'_>) -> anyhow::Result<()> {
 
     // Nobody's cluster is ended by who asks for one of the same name.
     manifest(tenant, &owner, &json!({ "lifetime": "1s" }))?;
-    let there = format!("note: testplatformcluster/{name} is there already since ");
+    let there = format!("note: testplatformcluster/{name} already exists (created ");
     let up = owner.run(&format!("up {file} --force-conflicts")).await?;
     up.is(2, &there)?.is(2, "would end at once")?;
     manifest(tenant, &owner, &json!({ "lifetime": "1h" }))?;

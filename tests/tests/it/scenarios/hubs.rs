@@ -279,10 +279,10 @@ pub async fn hub_tells_its_limits(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     made.until_asked(SOON).await?;
     told("making it", &|facts| facts.provisioning_count() >= Some(1)).await?;
     let second = asks(tenant, "second", &any, &none).await?;
-    waits(&second, SOON, "NoCapacity", &["clusters, and may make 1 at a time"]).await?;
+    waits(&second, SOON, "NoCapacity", &["of at most 1 clusters at a time"]).await?;
     let group = json!({ "nodeGroups": [{ "name": "metal", "class": OF_HOSTS, "count": 2 }] });
     let metal = asks(tenant, "metal", &any, &group).await?;
-    let words = format!("it has 1 free nodes of class {OF_HOSTS}, and 2 are asked for");
+    let words = format!("it has 1 free nodes of class {OF_HOSTS}, and 2 are requested");
     waits(&metal, SOON, "NoCapacity", &[&words]).await?;
 
     there.hypershift.let_go(made.name());

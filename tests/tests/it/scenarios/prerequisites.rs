@@ -140,7 +140,8 @@ pub async fn prerequisites_of_another(tenant: &Tenant<'_>) -> anyhow::Result<()>
     tenant.change(&json!({ "parameters": { "extras": true } })).await?;
     let told = |claim: &Value| {
         let words = claim["status"]["conditions"].to_string();
-        has(claim, "RequestAccepted", "False", "PrerequisitesNotReady") && words.contains("for another one")
+        has(claim, "RequestAccepted", "False", "PrerequisitesNotReady")
+            && words.contains("for a different specification")
     };
     tenant.until(GONE, "told that it is for another", told).await?;
     let lives = |map: Option<&Value>| map.is_some_and(|map| map["metadata"]["deletionTimestamp"].is_null());
