@@ -303,10 +303,10 @@ fn explain_provisioning(facts: &Facts) -> PendingStep {
         }
         _ if word == ClusterReady::Late.as_str() => {
             let todo = with_entry("look at the job; it may still become ready", word);
-            PendingStep::new(format!("the hub to make the cluster: {}", claim.message()), todo)
+            PendingStep::new(format!("the hub to create the cluster: {}", claim.message()), todo)
         }
         _ => PendingStep::new(
-            format!("the hub to make the cluster: {}", claim.message()),
+            format!("the hub to create the cluster: {}", claim.message()),
             patience("Provisioning"),
         ),
     }

@@ -118,7 +118,7 @@ fn down_uses_the_uid_and_reports_the_result() {
     let unheard = claim("Deprovisioning", &[["ProwJobCompleted", "False", "TearingDown", ""], away]);
     fake.write("watch", &crate::fake::event("MODIFIED", &unheard));
     fake.run("down demo --wait --timeout 1s")
-        .is(3, "The hub makes no progress at the moment, and the cluster is incurring cost");
+        .is(3, "The hub makes no progress at the moment, and the cluster incurs cost");
     fake.write("watch", &crate::fake::event("DELETED", &tearing));
     fake.run("down demo --wait").is(5, "was deleted, and its cluster goes with it");
     // Deleted at once, it does not have to be told before.

@@ -149,7 +149,7 @@ fn a_composite_in_the_tenants_namespace_is_its_own_chain() {
     let mut facts = Facts::new(Claim::read(own).unwrap());
     assert_eq!(facts.claim.flavour, Flavour::Cluster);
     facts.objects = Lookup::Found(vec![]);
-    says(&facts, "the hub to make the cluster");
+    says(&facts, "the hub to create the cluster");
     let kinds: Vec<_> = build_chain(&facts).into_iter().map(|l| l.what).collect();
     assert_eq!(kinds[0], "testcluster/demo");
     assert!(!kinds.iter().any(|k| k.starts_with("xtestplatformcluster")), "{kinds:?}");

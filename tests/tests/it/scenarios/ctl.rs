@@ -139,7 +139,7 @@ pub async fn ctl_whole_life(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     controller.provision().await?;
     tenant.until_phase("Provisioning").await?;
     let as_owner = owner.run(&format!("why {name}")).await?;
-    as_owner.is(0, "the hub to make the cluster")?.is(0, "no permission to read it")?;
+    as_owner.is(0, "the hub to create the cluster")?.is(0, "no permission to read it")?;
     let as_administrator = administrator.run(&format!("why {name}")).await?;
     as_administrator
         .is(0, "✓ object/managed-")?
