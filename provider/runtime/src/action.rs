@@ -26,12 +26,12 @@ impl Action {
         Self::RequeueAfter(Duration::try_from(time).unwrap_or(Duration::ZERO))
     }
 
-    /// The earlier of two actions of one plan. An action that is no matter of time comes first.
+    /// The earlier of two actions of one plan. An action without a time comes before one with a time.
     #[must_use]
     pub fn earlier(self, other: Self) -> Self {
         match (self, other) {
             (Self::RequeueAfter(one), Self::RequeueAfter(other)) => Self::RequeueAfter(one.min(other)),
-            (Self::AwaitChange, other) => other,
+            (Self::AwaitChange | Self::RequeueAfter(_), other) if other != Self::AwaitChange => other,
             (one, _) => one,
         }
     }

@@ -56,6 +56,28 @@ fn of_before(lifetime: &Value, default: &Value) -> World {
     world
 }
 
+/// Hive counts from its assignment, of which nothing is known without the readiness that the hub reports.
+#[test]
+fn time_of_hive_does_not_begin_before_the_cluster_is_ready() {
+    let mut waiting = pooled(&Value::Null);
+    waiting.settle();
+    waiting.report_phase("Provisioning", &[]);
+    waiting.settle();
+    waiting.advance_time(SignedDuration::from_mins(235));
+    waiting.settle();
+    assert_eq!(waiting.phase(), "Provisioning", "{}", waiting.status);
+
+    let mut late = pooled(&Value::Null);
+    late.settle();
+    late.advance_time(SignedDuration::from_hours(1));
+    let mut late = ready(late);
+    late.advance_time(SignedDuration::from_mins(180));
+    late.report_phase("Ready", &[]);
+    late.settle();
+    assert_eq!(late.status["expiresAt"], "2026-11-21T14:45:00Z");
+    assert!(late.phase() != "Deprovisioning" && late.phase() != "Deprovisioned", "{}", late.status);
+}
+
 #[test]
 fn pool_cluster_ends_before_hive_ends_it() {
     let mut world = ready(pooled(&json!("8h")));

@@ -126,7 +126,10 @@ impl Backend for EphemeralClusters {
 fn hive_end(request: &Validated, observed: &Observed, ready_since: Option<Timestamp>) -> Option<Timestamp> {
     let longest = request.block.before_hive()?;
     request.lifetime.effective.filter(|lifetime| *lifetime <= longest)?;
-    ready_since.max(observed.composite.metadata.creation_timestamp)?.checked_add(longest.as_signed()).ok()
+    // Without a time of readiness nothing is known to be assigned, and Hive counts nothing.
+    let ready = ready_since?;
+    let since = observed.composite.metadata.creation_timestamp.map_or(ready, |created| created.max(ready));
+    since.checked_add(longest.as_signed()).ok()
 }
 
 /// `taken`: a job was seen for it before, whatever the hub remembers.
