@@ -137,7 +137,7 @@ pub struct ServeArgs {
 
 impl ServeArgs {
     /// The server's part and the function's part, or what is missing.
-    pub fn split(self) -> Result<(Config, Options), String> {
+    pub fn split_options(self) -> Result<(Config, Options), String> {
         let security = match (self.insecure, self.tls_certs_dir) {
             (true, _) => Security::Insecure,
             (false, Some(dir)) => Security::Mutual(dir),
@@ -184,7 +184,7 @@ mod tests {
         let cli = Cli::read(line.split_whitespace().map(OsString::from))?;
         let log = cli.log;
         let Command::Serve(args) = cli.into_command() else { panic!("not a command line to serve") };
-        let (config, options) = args.split().expect("a mode of serving");
+        let (config, options) = args.split_options().expect("a mode of serving");
         Ok((log, config, options))
     }
 
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(security("f --insecure --tls-certs-dir /tls"), Security::Insecure);
         assert_eq!(security("f --insecure=false --tls-certs-dir /tls"), Security::Mutual("/tls".into()));
         assert_eq!(security("f --tls-server-certs-dir /tls"), Security::Mutual("/tls".into()));
-        let neither = Cli::try_parse_from(["f"]).unwrap().serve.split().unwrap_err();
+        let neither = Cli::try_parse_from(["f"]).unwrap().serve.split_options().unwrap_err();
         assert!(neither.contains("--tls-certs-dir") && neither.contains("--insecure"), "{neither}");
     }
 

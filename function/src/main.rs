@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     let result = match cli.into_command() {
         // Its output is for people and not for a log.
         Command::Render(args) => return render(&args),
-        Command::Serve(args) => match args.split() {
+        Command::Serve(args) => match args.split_options() {
             Ok((config, options)) => {
                 logs::init(log.debug, log.log_format);
                 serve(config, options)

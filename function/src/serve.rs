@@ -185,7 +185,7 @@ impl Server {
 
 async fn bind_listener(address: &Address, purpose: &'static str) -> Result<TcpListener, Error> {
     let error = |cause| Error::Listen { address: address.clone(), purpose, cause };
-    address.bind().await.map_err(error)
+    address.bind_listener().await.map_err(error)
 }
 
 /// Everything that is on the gRPC port: the function under both names, health, reflection.

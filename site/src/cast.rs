@@ -24,7 +24,7 @@ const HEADER: usize = 34;
 const LONGEST_PAUSE: f64 = 1.5;
 
 /// Runs a command and writes each line of its output, and of its errors, with the time.
-pub fn record(transcript: &Path, command: &[&str]) -> anyhow::Result<()> {
+pub fn record_command(transcript: &Path, command: &[&str]) -> anyhow::Result<()> {
     let mut out =
         File::create(transcript).with_context(|| format!("cannot write {}", transcript.display()))?;
     let mut child = Command::new("sh")
@@ -45,7 +45,7 @@ pub fn record(transcript: &Path, command: &[&str]) -> anyhow::Result<()> {
 }
 
 /// Lines of a transcript with their times, without long pauses.
-fn lines(transcript: &str) -> anyhow::Result<Vec<(f64, &str)>> {
+fn parse_lines(transcript: &str) -> anyhow::Result<Vec<(f64, &str)>> {
     let mut lines = Vec::new();
     let (mut last, mut shown) = (0.0, 0.0);
     for (number, line) in transcript.lines().enumerate() {
@@ -61,7 +61,7 @@ fn lines(transcript: &str) -> anyhow::Result<Vec<(f64, &str)>> {
     Ok(lines)
 }
 
-fn escape(text: &str) -> String {
+fn escape_xml(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
@@ -78,11 +78,11 @@ fn class(text: &str) -> &'static str {
 
 /// Draws a transcript.
 pub fn draw(title: &str, transcript: &str) -> anyhow::Result<String> {
-    let lines = lines(transcript)?;
+    let lines = parse_lines(transcript)?;
     let widest = lines.iter().map(|(_, text)| text.chars().count()).max().unwrap_or_default();
     let width = (widest.max(60) * CHARACTER_TENTHS).div_ceil(10) + 2 * BORDER;
     let height = HEADER + lines.len() * LINE + BORDER;
-    let title = escape(title);
+    let title = escape_xml(title);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
          aria-labelledby=\"title desc\">\n<title id=\"title\">{title}</title>\n<desc id=\"desc\">Recorded output of a terminal, {} lines. The last: {}</desc>\n\
@@ -91,7 +91,7 @@ pub fn draw(title: &str, transcript: &str) -> anyhow::Result<String> {
          @keyframes show {{ from {{ opacity: 0; }} }}\n@media (prefers-reduced-motion: reduce) {{ .l {{ animation: none; }} }}\n</style>\n\
          <rect width=\"{width}\" height=\"{height}\" rx=\"8\" fill=\"#161b22\" stroke=\"#6e7681\"/>\n<text class=\"t\" x=\"{BORDER}\" y=\"21\">{title}</text>\n",
         lines.len(),
-        escape(
+        escape_xml(
             lines.iter().rev().map(|(_, text)| text.trim()).find(|text| !text.is_empty()).unwrap_or_default()
         ),
     );
@@ -102,7 +102,7 @@ pub fn draw(title: &str, transcript: &str) -> anyhow::Result<String> {
                 svg,
                 "<text class=\"{}\" x=\"{BORDER}\" y=\"{y}\" xml:space=\"preserve\" style=\"animation-delay:{time:.2}s\">{}</text>",
                 class(text),
-                escape(text)
+                escape_xml(text)
             )?;
         }
     }
@@ -134,7 +134,7 @@ mod tests {
     /// The pictures in the documentation are those of their transcripts.
     #[test]
     fn pictures_are_current() {
-        let folder = crate::repository().join("docs/casts");
+        let folder = crate::repository_root().join("docs/casts");
         for (name, title) in [("demo", "cargo demo"), ("why", "kubectl testplatform why")] {
             let transcript = fs::read_to_string(folder.join(format!("{name}.txt"))).unwrap();
             let picture = fs::read_to_string(folder.join(format!("{name}.svg"))).unwrap();

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::links::resolved;
+use crate::links::resolve_path;
 
 /// Result of a check.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub struct Report {
 }
 
 /// Checks all pages below a folder.
-pub fn check(site: &Path) -> anyhow::Result<Report> {
+pub fn check_links(site: &Path) -> anyhow::Result<Report> {
     let mut pages = BTreeMap::new();
     let mut folders = vec![site.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -56,7 +56,7 @@ fn leads_somewhere(site: &Path, page: &Path, link: &str, ids: &BTreeMap<&Path, B
     let path = if file.is_empty() {
         Some(page.to_owned())
     } else {
-        resolved(&page.parent().unwrap_or(Path::new("")).join(file))
+        resolve_path(&page.parent().unwrap_or(Path::new("")).join(file))
     };
     let Some(path): Option<PathBuf> = path else { return false };
     if !site.join(&path).is_file() {
@@ -93,7 +93,7 @@ mod tests {
         let links: String = links.iter().map(|link| format!("<a href=\"{link}\">x</a>\n")).collect();
         fs::write(site.join("a.html"), format!("<h1 id=\"here\"></h1>{links}")).unwrap();
         fs::write(site.join("b/c.html"), "<h1 id=\"there\"></h1><img src=\"../none.svg\">").unwrap();
-        let report = check(&site).unwrap();
+        let report = check_links(&site).unwrap();
         fs::remove_dir_all(&site).unwrap();
         assert_eq!((report.pages, report.links), (2, 8));
         let dead = [

@@ -18,12 +18,12 @@ const COPIES: &str = "source";
 pub struct Sources(Arc<Mutex<BTreeSet<PathBuf>>>);
 
 impl Sources {
-    fn add(&self, path: PathBuf) {
+    fn add_file(&self, path: PathBuf) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(path);
     }
 
     /// Copies all of them. A folder becomes a list of its files.
-    pub fn copy(&self, repository: &Path, site: &Path) -> anyhow::Result<()> {
+    pub fn copy_all(&self, repository: &Path, site: &Path) -> anyhow::Result<()> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for path in all {
             if !repository.join(&path).is_dir() {
@@ -45,13 +45,13 @@ impl Sources {
                 list.push_str(&format!("<li><a href=\"{}\">{name}</a></li>\n", copy_name(&name)));
             }
             list.push_str("</ul>\n");
-            write(&site.join(COPIES).join(&path).join("index.html"), list.as_bytes())?;
+            write_file(&site.join(COPIES).join(&path).join("index.html"), list.as_bytes())?;
         }
         Ok(())
     }
 }
 
-fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -65,7 +65,7 @@ fn copy_name(name: &str) -> String {
 
 fn copy_file(repository: &Path, site: &Path, path: &Path) -> anyhow::Result<()> {
     let bytes = fs::read(repository.join(path)).with_context(|| format!("cannot read {}", path.display()))?;
-    write(&site.join(COPIES).join(copy_name(&path.to_string_lossy())), &bytes)
+    write_file(&site.join(COPIES).join(copy_name(&path.to_string_lossy())), &bytes)
 }
 
 /// Makes links to files outside the book lead to their copies.
@@ -81,14 +81,14 @@ impl SourceLinks {
     }
 
     /// The target of a link in a page, whose path starts at `docs/`, as the site has it.
-    fn target(&self, page: &Path, target: &str) -> String {
+    fn link_target(&self, page: &Path, target: &str) -> String {
         if target.is_empty() || target.starts_with('#') || target.contains(':') {
             return target.to_owned();
         }
         let (file, anchor) =
             target.split_once('#').map_or((target, String::new()), |(file, a)| (file, format!("#{a}")));
         let folder = page.parent().unwrap_or(Path::new(""));
-        let Some(path) = resolved(&Path::new("docs").join(folder).join(file)) else {
+        let Some(path) = resolve_path(&Path::new("docs").join(folder).join(file)) else {
             return target.to_owned();
         };
         if path.starts_with("docs") {
@@ -104,12 +104,12 @@ impl SourceLinks {
         } else {
             copy_name(&path.to_string_lossy())
         };
-        self.sources.add(path);
+        self.sources.add_file(path);
         format!("{up}{COPIES}/{copy}")
     }
 
     /// A page with the links of the site. Blocks of code stay as they are.
-    fn rewrite(&self, page: &Path, text: &str) -> String {
+    fn rewrite_links(&self, page: &Path, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut code = false;
         for line in text.split_inclusive('\n') {
@@ -122,7 +122,7 @@ impl SourceLinks {
             while let Some((before, after)) = rest.split_once("](") {
                 let Some((target, after)) = after.split_once(')') else { break };
                 out.push_str(before);
-                out.push_str(&format!("]({})", self.target(page, target)));
+                out.push_str(&format!("]({})", self.link_target(page, target)));
                 rest = after;
             }
             out.push_str(rest);
@@ -139,7 +139,7 @@ impl Preprocessor for SourceLinks {
     fn run(&self, _: &PreprocessorContext, mut book: Book) -> Result<Book> {
         book.for_each_chapter_mut(|chapter| {
             if let Some(page) = chapter.source_path.clone() {
-                chapter.content = self.rewrite(&page, &chapter.content);
+                chapter.content = self.rewrite_links(&page, &chapter.content);
             }
         });
         Ok(book)
@@ -147,7 +147,7 @@ impl Preprocessor for SourceLinks {
 }
 
 /// A path without `..`. None: it leads out of the repository.
-pub fn resolved(path: &Path) -> Option<PathBuf> {
+pub fn resolve_path(path: &Path) -> Option<PathBuf> {
     let mut out = PathBuf::new();
     for component in path.components() {
         match component {
@@ -169,9 +169,9 @@ mod tests {
 
     #[test]
     fn links_out_of_the_book_lead_to_copies() {
-        let links = SourceLinks::new(&crate::repository(), &Sources::default());
+        let links = SourceLinks::new(&crate::repository_root(), &Sources::default());
         let page = Path::new("how-to/hub.md");
-        let target = |target: &str| links.target(page, target);
+        let target = |target: &str| links.link_target(page, target);
         assert_eq!(target("../../package/install/hub"), "../source/package/install/hub/index.html");
         assert_eq!(target("../../SECRETS.md"), "../source/SECRETS.txt");
         for same in ["#here", "https://example.com/a.md", "rotate.md#x", "../architecture.md"] {
@@ -182,9 +182,9 @@ mod tests {
 
     #[test]
     fn code_keeps_its_text() {
-        let links = SourceLinks::new(&crate::repository(), &Sources::default());
+        let links = SourceLinks::new(&crate::repository_root(), &Sources::default());
         let text = "[a](../CHANGELOG.md) [b](../LICENSE)\n```\n[a](../CHANGELOG.md)\n```\n";
-        let out = links.rewrite(Path::new("index.md"), text);
+        let out = links.rewrite_links(Path::new("index.md"), text);
         assert_eq!(
             out,
             "[a](source/CHANGELOG.txt) [b](source/LICENSE.txt)\n```\n[a](../CHANGELOG.md)\n```\n"

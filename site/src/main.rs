@@ -34,9 +34,9 @@ fn main() -> ExitCode {
 fn run(arguments: &[String]) -> anyhow::Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match &words[..] {
-        ["build"] => build(&repository()),
+        ["build"] => build_site(&repository_root()),
         ["record", transcript, "--", command @ ..] if !command.is_empty() => {
-            cast::record(Path::new(transcript), command)
+            cast::record_command(Path::new(transcript), command)
         }
         ["cast", title, svg, transcript] => {
             let text = fs::read_to_string(transcript).with_context(|| format!("cannot read {transcript}"))?;
@@ -47,19 +47,19 @@ fn run(arguments: &[String]) -> anyhow::Result<()> {
 }
 
 /// The root of the repository that this program was built in.
-fn repository() -> PathBuf {
+fn repository_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_owned).unwrap_or_default()
 }
 
 /// Renders the book, copies the sources that it refers to, and checks every link.
-fn build(repository: &Path) -> anyhow::Result<()> {
+fn build_site(repository: &Path) -> anyhow::Result<()> {
     let sources = Sources::default();
     let mut book = MDBook::load(repository.join("docs"))?;
     book.with_preprocessor(SourceLinks::new(repository, &sources));
     book.build()?;
     let site = book.build_dir_for("html");
-    sources.copy(repository, &site)?;
-    let report = check::check(&site)?;
+    sources.copy_all(repository, &site)?;
+    let report = check::check_links(&site)?;
     for link in &report.dead {
         eprintln!("{link}");
     }

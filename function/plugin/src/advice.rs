@@ -95,7 +95,7 @@ pub fn credentials(reason: Credentials) -> &'static str {
 }
 
 /// Advice while Crossplane cannot write the Secret of a claim that is ready.
-pub fn undelivered(reason: Credentials) -> &'static str {
+pub fn advise_undelivered(reason: Credentials) -> &'static str {
     match reason {
         Credentials::SecretTaken => foreign_secret(Flavour::Claim),
         _ => "fix the cause, such as an exhausted quota of Secrets; Crossplane tries again within a minute",

@@ -16,7 +16,7 @@ use signal_hook::{consts::SIGINT, flag, low_level::emulate_default_handler};
 
 fn main() -> ExitCode {
     let line = std::env::args_os().collect();
-    let code = kubectl_testplatform::run(line, surroundings(), &mut io::stdout(), &mut io::stderr());
+    let code = kubectl_testplatform::run(line, read_surroundings(), &mut io::stdout(), &mut io::stderr());
     // The shell that runs it goes by the signal: a loop in a script ends too.
     if code == Exit::Interrupted.code() {
         let _ = emulate_default_handler(SIGINT);
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
 }
 
 /// Terminal, clock and variables of this process. A dumb terminal cannot write over a line.
-fn surroundings() -> Surroundings {
+fn read_surroundings() -> Surroundings {
     let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     Surroundings {
         now,

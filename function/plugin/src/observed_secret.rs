@@ -119,7 +119,7 @@ pub fn foreign_owner(claim: &Claim, secret: &Lookup<ObservedSecret>) -> Option<S
 
 /// Message that a Secret exists into which nothing will be written for a claim that does not exist yet. A Secret of an earlier claim of
 /// that name goes with it, and is not in the way.
-pub fn occupant(manifest: &Claim, secret: &Lookup<ObservedSecret>) -> Option<String> {
+pub fn describe_occupant(manifest: &Claim, secret: &Lookup<ObservedSecret>) -> Option<String> {
     let owner = &secret.found()?.owner;
     let (_, name) = owner.label.split_once(' ').unwrap_or_default();
     let own = match manifest.flavour {

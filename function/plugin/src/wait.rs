@@ -140,7 +140,7 @@ fn explain_ready_claim(facts: &Facts, way: &CommandContext, now: Timestamp) -> P
         claim.condition(ConditionType::CredentialsPublished).filter(|_| claim.lacks_secret())
     {
         let reason = Credentials::parse(condition.reason()).unwrap_or(Credentials::SecretMissing);
-        let todo = with_entry(advice::undelivered(reason), reason.as_str());
+        let todo = with_entry(advice::advise_undelivered(reason), reason.as_str());
         return PendingStep::new(format!("its kubeconfig: {}", condition.message()), todo);
     }
     if matches!(facts.secret, Lookup::Missing)

@@ -61,7 +61,7 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    pub(super) async fn bind(&self) -> io::Result<TcpListener> {
+    pub(super) async fn bind_listener(&self) -> io::Result<TcpListener> {
         let on = |ip: IpAddr| TcpListener::bind(SocketAddr::new(ip, self.port));
         let (first, second): (IpAddr, IpAddr) = match self.host {
             // On Linux this takes IPv4 as well, but a node may have IPv6 switched off.
@@ -105,14 +105,14 @@ mod tests {
     #[tokio::test]
     async fn no_host_is_every_interface() {
         let address: Address = ":0".parse().unwrap();
-        let listener = address.bind().await.unwrap();
+        let listener = address.bind_listener().await.unwrap();
         let port = listener.local_addr().unwrap().port();
         tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();
     }
 
     #[tokio::test]
     async fn localhost_needs_nobody_to_resolve_it() {
-        let listener = "localhost:0".parse::<Address>().unwrap().bind().await.unwrap();
+        let listener = "localhost:0".parse::<Address>().unwrap().bind_listener().await.unwrap();
         assert!(listener.local_addr().unwrap().ip().is_loopback());
     }
 }

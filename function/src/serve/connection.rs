@@ -29,12 +29,12 @@ pub(super) struct Connection {
 
 impl Connection {
     /// One in plain text.
-    pub(super) fn plain(stream: TcpStream) -> Self {
+    pub(super) fn new_plain(stream: TcpStream) -> Self {
         Self { stream: Box::new(stream), _place: None }
     }
 
     /// An encrypted connection.
-    pub(super) fn encrypted(stream: TlsStream<TcpStream>, place: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new_encrypted(stream: TlsStream<TcpStream>, place: OwnedSemaphorePermit) -> Self {
         Self { stream: Box::new(stream), _place: Some(place) }
     }
 }

@@ -31,7 +31,7 @@ pub(super) type Sender = mpsc::Sender<io::Result<Connection>>;
 pub(super) async fn accept_plain(listener: TcpListener, out: Sender) {
     loop {
         let Some((stream, _)) = accept_stream(&listener, &out).await else { return };
-        if out.send(Ok(Connection::plain(stream))).await.is_err() {
+        if out.send(Ok(Connection::new_plain(stream))).await.is_err() {
             return;
         }
     }
@@ -54,7 +54,7 @@ pub(super) async fn accept_encrypted(
         if handshakes.len() >= MAX_HANDSHAKES {
             handshakes.join_next().await;
         }
-        let acceptor = TlsAcceptor::from(certs.current());
+        let acceptor = TlsAcceptor::from(certs.current_config());
         let (out, log, metrics) = (out.clone(), Arc::clone(&log), metrics.clone());
         let places = Arc::clone(&places);
         handshakes.spawn(async move {
@@ -63,7 +63,7 @@ pub(super) async fn accept_encrypted(
                 Ok(Ok(stream)) => {
                     // Only who has shown a certificate takes a place from others.
                     if let Ok(place) = places.acquire_owned().await {
-                        let _ = out.send(Ok(Connection::encrypted(stream, place))).await;
+                        let _ = out.send(Ok(Connection::new_encrypted(stream, place))).await;
                     }
                     return;
                 }

@@ -32,7 +32,7 @@ impl<const N: usize> From<[ServiceName; N]> for Services {
 
 /// A service that calls can share. Generated ones are always ready.
 pub(super) trait Answer: Send + Sync {
-    fn answer(&self, request: http::Request<Body>) -> BoxFuture<http::Response<Body>, Infallible>;
+    fn answer_call(&self, request: http::Request<Body>) -> BoxFuture<http::Response<Body>, Infallible>;
 }
 
 impl<S> Answer for S
@@ -47,7 +47,7 @@ where
         + Sync
         + 'static,
 {
-    fn answer(&self, request: http::Request<Body>) -> BoxFuture<http::Response<Body>, Infallible> {
+    fn answer_call(&self, request: http::Request<Body>) -> BoxFuture<http::Response<Body>, Infallible> {
         self.clone().call(request)
     }
 }
@@ -65,7 +65,7 @@ impl Service<http::Request<Body>> for Services {
         // `/package.Service/Method`
         let requested_service = request.uri().path().split('/').nth(1).unwrap_or_default();
         match self.0.iter().find(|ServiceName(name, _)| *name == requested_service) {
-            Some(ServiceName(_, service)) => service.answer(request),
+            Some(ServiceName(_, service)) => service.answer_call(request),
             None => Box::pin(ready(Ok(Status::unimplemented("no such service").into_http()))),
         }
     }

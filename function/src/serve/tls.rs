@@ -78,7 +78,7 @@ pub enum Error {
 struct Stamp(Vec<Option<[i64; 5]>>);
 
 impl Stamp {
-    fn of(dir: &Path) -> Self {
+    fn of_directory(dir: &Path) -> Self {
         let stamp = |name: &&str| {
             let data = fs::metadata(dir.join(name)).ok()?;
             #[expect(clippy::cast_possible_wrap, reason = "only compared")]
@@ -106,10 +106,10 @@ impl Certs {
     /// once, and those of two versions do not match.
     pub fn load(dir: PathBuf, metrics: Metrics) -> Result<Self, Error> {
         // Before reading: what changes meanwhile is read again at the next look.
-        let mut stamp = Stamp::of(&dir);
+        let mut stamp = Stamp::of_directory(&dir);
         let config = loop {
             let loaded = read_config(&dir);
-            let now = Stamp::of(&dir);
+            let now = Stamp::of_directory(&dir);
             if loaded.is_ok() || now == stamp {
                 break Arc::new(loaded?);
             }
@@ -121,11 +121,11 @@ impl Certs {
 
     /// Configuration for a new connection. Checks the files first, at most once a second; that costs three calls of stat and needs no
     /// thread. A faulty set is logged once, and the last valid one stays.
-    pub fn current(&self) -> Arc<ServerConfig> {
+    pub fn current_config(&self) -> Arc<ServerConfig> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.checked.elapsed() >= CHECK_INTERVAL {
             current.checked = Instant::now();
-            let stamp = Stamp::of(&self.dir);
+            let stamp = Stamp::of_directory(&self.dir);
             if stamp != current.stamp {
                 current.stamp = stamp;
                 let loaded = read_config(&self.dir);

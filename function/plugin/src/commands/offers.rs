@@ -93,7 +93,7 @@ fn write_manifest(session: &mut Session<'_>, offer: &Value, name: Option<&str>) 
         None => (may_create(session)?, None),
     };
     // By the same name `up` would change the claim that somebody else made of the offer.
-    let name = name.map_or_else(|| fresh_name(offer, chance()), str::to_owned);
+    let name = name.map_or_else(|| fresh_name(offer, random_number()), str::to_owned);
     let claim = build_claim(offer, flavour, Some(&name), session.way.namespace.as_deref());
     for path in fill_in(offer) {
         session.print_line(&format!("# Fill in {path}."))?;
@@ -114,7 +114,7 @@ fn may_create(session: &Session<'_>) -> Result<Flavour, Stop> {
 }
 
 /// Randomness that differs between runs: the seed that the system gives each for its hash tables.
-fn chance() -> u64 {
+fn random_number() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 

@@ -17,7 +17,7 @@ use super::super::{
     exit::{Exit, Stop},
     facts::Lookup,
     follow::{Follower, Observation},
-    observed_secret::{foreign_owner, occupant},
+    observed_secret::{describe_occupant, foreign_owner},
     screen::{Screen, acceptance_note},
     session::Session,
     span::human,
@@ -96,7 +96,7 @@ fn warn_of_secret(session: &mut Session<'_>, manifest: &Claim, existing: Option<
     let Ok(look) = session.read_secret(manifest) else { return false };
     let whose = match existing.filter(|claim| claim.secret() == manifest.secret()) {
         Some(claim) => foreign_owner(claim, &look),
-        None => occupant(manifest, &look),
+        None => describe_occupant(manifest, &look),
     };
     if let Some(whose) = &whose {
         let todo = with_entry(advice::foreign_secret(manifest.flavour), Credentials::SecretTaken.as_str());
