@@ -23,8 +23,9 @@ lint:
 # Rewrite examples, budgets and the table of scenarios after an intended change
 snapshots:
     SNAPSHOTS=overwrite cargo test --locked -p function-testplatform --test it -- examples:: budgets::
-    SNAPSHOTS=overwrite cargo test --locked -p kubectl-testplatform --test it examples
+    SNAPSHOTS=overwrite cargo test --locked -p kubectl-testplatform --test it -- examples man::
     SNAPSHOTS=overwrite cargo test --locked -p provider-testplatform --test it config::the_schema
+    SNAPSHOTS=overwrite cargo test --locked -p function-testplatform -p provider-testplatform --lib exported_metrics
     SNAPSHOTS=overwrite cargo test --locked -p testplatform-package --test it reference::
     SNAPSHOTS=overwrite cargo test --locked -p testplatform-tests --test it table::
 

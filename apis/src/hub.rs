@@ -22,7 +22,7 @@ use crate::{
 };
 
 pub use crate::foreign::ResourceKind;
-pub use facts::{BackendFacts, CONFIG_MAP, ClassFacts, Facts, Health, KEY};
+pub use facts::{BackendFacts, CONFIG_MAP, ClassFacts, Facts, Health, KEY, cluster_class_key};
 pub use mirror::{ConfigMap, GOOD_FOR, Known, Mirror, known_facts};
 pub use reason::{NoHub, Selected};
 pub use versions::{PartialVersion, Versions};

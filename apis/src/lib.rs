@@ -30,6 +30,7 @@ pub mod pool_phase;
 pub mod pool_report;
 pub mod pool_status;
 pub mod prerequisites;
+pub mod reason;
 pub mod redact;
 pub mod rendezvous;
 pub mod space;

@@ -38,6 +38,9 @@ pub mod ours {
     pub const TEMPLATE: &str = "testplatform.ci.openshift.org/template";
     /// On writer Object and `credentials` of a cluster that goes to another release: template and version from which it goes, with `/` between.
     pub const ROLLS_FROM: &str = "testplatform.ci.openshift.org/rolls-from";
+    /// On the same, where it goes to another ClusterClass: namespace and name of the class whose variables were requested before that, with `/`
+    /// between. The hub may refuse the next class for another reason, and they are requested once.
+    pub const ADOPTED_CLASS: &str = "testplatform.ci.openshift.org/adopted-class";
     /// On the Object of a group of nodes, or on the group where it is a part of the cluster: the class that its machines were made by.
     pub const NODE_CLASS: &str = "testplatform.ci.openshift.org/node-class";
     /// On the Object of a NodePool: the labels and taints that it has of the catalogue, JSON; none where there are none. A catalogue that

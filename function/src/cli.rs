@@ -13,11 +13,14 @@ use testplatform_composites::Options;
 use testplatform_process::logs::Format;
 use testplatform_render::RenderArgs;
 
+/// Version and commit of the program.
+pub const VERSION: &str = testplatform_version::version!();
+
 /// Composition function: a TestPlatformCluster claim in, remote objects, status and credentials out.
 ///
 /// Without a command it serves, which is how Crossplane starts it.
 #[derive(Debug, Parser)]
-#[command(version)]
+#[command(version = VERSION)]
 pub struct Cli {
     /// Command to run; `serve` by default.
     #[command(subcommand)]

@@ -5,7 +5,7 @@ mod cli;
 use std::{io, process::ExitCode};
 
 use anyhow::Context as _;
-use cli::{Cli, Command};
+use cli::{Cli, Command, LogArgs};
 use function_testplatform::serve::{Config, Function, Security, Server, metrics::Metrics};
 use jiff::Timestamp;
 use testplatform_composites::Options;
@@ -26,10 +26,7 @@ fn main() -> ExitCode {
         // Its output is for people and not for a log.
         Command::Render(args) => return render(&args),
         Command::Serve(args) => match args.split_options() {
-            Ok((config, options)) => {
-                logs::init(log.debug, log.log_format);
-                serve(config, options)
-            }
+            Ok((config, options)) => serve(config, options, log),
             Err(message) => {
                 eprintln!("error: {message}");
                 return ExitCode::from(USAGE);
@@ -55,7 +52,9 @@ fn render(args: &RenderArgs) -> ExitCode {
     }
 }
 
-fn serve(config: Config, options: Options) -> anyhow::Result<()> {
+fn serve(config: Config, options: Options, log: LogArgs) -> anyhow::Result<()> {
+    let exporting =
+        logs::init("function-testplatform", log.debug, log.log_format).map_err(anyhow::Error::msg)?;
     panics::install();
     let runtime = Runtime::new().context("cannot start the runtime")?;
     let result = runtime.block_on(async {
@@ -69,7 +68,7 @@ fn serve(config: Config, options: Options) -> anyhow::Result<()> {
             Security::Mutual(dir) => tracing::info!(dir = %dir.display(), "serving with certificates"),
         }
         tracing::info!(
-            version = env!("CARGO_PKG_VERSION"),
+            version = cli::VERSION,
             address = %server.address()?,
             admin_address = %server.admin_address()?,
             "serving",
@@ -83,6 +82,7 @@ fn serve(config: Config, options: Options) -> anyhow::Result<()> {
         server.run(shutdown).await?;
         Ok(())
     });
+    exporting.finish();
     // Calls that outlived the shutdown timeout are not waited for a second time.
     runtime.shutdown_background();
     result

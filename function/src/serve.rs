@@ -168,12 +168,12 @@ impl Server {
             served = &mut serving => served,
             () = shutdown => {
                 let bound = self.config.shutdown_timeout;
-                tracing::info!(seconds = bound.as_secs_f64(), "ending: finishing calls in flight");
+                tracing::info!(seconds = bound.as_secs_f64(), "shutting down: finishing calls in flight");
                 ready.set(false);
                 not_serving(&reporter).await;
                 stop.send_replace(true);
                 timeout(bound, serving).await.unwrap_or_else(|_| {
-                    tracing::warn!("ended with calls in flight: they took longer than --shutdown-timeout");
+                    tracing::warn!("shut down with calls in flight: they took longer than --shutdown-timeout");
                     Ok(())
                 })
             }

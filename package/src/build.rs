@@ -1,7 +1,7 @@
 //! `cargo xpkg build`: the images that users install, without Docker.
 //!
-//! Input: programs, generated YAML, cargo's knowledge of the sources. Output: images. [`programs`] runs cargo and [`command`] touches the
-//! disk; everything else is pure.
+//! Input: programs, generated YAML, cargo's knowledge of the sources. Output: images. [`programs`] runs cargo, `cross` searches `PATH`, and
+//! [`command`] touches the disk; everything else is pure.
 //!
 //! **Invariant:** the same programs and files give the same digests, on every machine and at every time.
 //!
@@ -13,10 +13,14 @@
 //! - **No `/etc/passwd`.** The user is a number, and `OpenShift` replaces it anyway.
 
 pub mod command;
+mod cross;
 pub mod images;
 pub mod meta;
+pub mod platform;
+pub mod plugin_archive;
 pub mod programs;
 pub mod sbom;
 pub mod stream;
 
 pub use images::{BuildInfo, Program};
+pub use platform::Platform;

@@ -20,6 +20,7 @@ mod image;
 mod objects;
 pub mod revisions;
 pub mod rollback;
+pub mod served;
 pub mod stream;
 
 /// Severity of a problem.

@@ -1,9 +1,10 @@
-//! Generated files of `package/install`: metrics, alerts and Argo CD's health checks.
+//! Generated files of `package/install` and `package/charts`: metrics, alerts, Argo CD's health checks, Helm charts.
 //!
 //! Input: names of metrics, conditions and phases, what hubs need, and the Lua under `package/install/argocd/health`. Output: files. No I/O.
 //! Everything else in `package/install` is written by hand, because YAML is its natural form.
 
 pub mod alerts;
+pub mod chart;
 pub mod dashboard;
 pub mod health;
 pub mod identity;
@@ -43,6 +44,13 @@ pub fn generate_files() -> anyhow::Result<Vec<GeneratedFile>> {
         GeneratedFile {
             path: "install/argocd/argocd-cr.yaml".into(),
             text: render_document(&health::operator_fragment(), "package/install/argocd/health")?,
+        },
+        GeneratedFile {
+            path: "install/components/carrier-monitoring/prometheus-rule.yaml".into(),
+            text: render_document(
+                &prometheus_rule("testplatform-carrier", "testplatform-carrier", alerts::SECRET_SYNC),
+                alerts,
+            )?,
         },
         GeneratedFile {
             path: "install/components/hub-monitoring/prometheus-rule.yaml".into(),

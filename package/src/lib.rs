@@ -2,8 +2,10 @@
 //! schemas.
 //!
 //! Input: the crate `testplatform-apis`. Output: files under `package/`, as path and text; only [`write_files`] touches the disk.
-//! [`build`], [`registry`], [`check`], [`sync`], [`bump`], [`hub`] and [`offers`] are one subcommand each. [`install`] has the generated
-//! parts of the installed manifests.
+//! [`build`], [`registry`], [`check`], [`sync`], [`bump`], [`hub`] and [`offers`] are one subcommand each, [`release`] is three and
+//! [`signature`] two. [`install`] has the generated parts of the installed manifests.
+//!
+//! The Helm charts under `package/charts` are generated from the manifests of the overlays, except notes, helpers and checks.
 //!
 //! **Invariant:** all files under `package/crds`, `package/xrds`, `package/input`, `package/function` and `package/configuration` are
 //! generated, except lists for kustomize. So are the Compositions of pools and TestClusters. A test generates all of them again and
@@ -29,6 +31,8 @@ pub mod names;
 pub mod oci;
 pub mod offers;
 pub mod registry;
+pub mod release;
+pub mod signature;
 pub mod sync;
 pub mod test_clusters;
 
@@ -119,6 +123,7 @@ pub fn generate_files() -> anyhow::Result<Vec<GeneratedFile>> {
     files.extend(install::generate_files()?);
     files.extend(test_clusters::component()?);
     files.extend(pool_component()?);
+    files.extend(install::chart::generate_files(&files)?);
     files.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(files)
 }

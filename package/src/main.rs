@@ -1,15 +1,18 @@
 //! `cargo xpkg`: see the library for its output.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 use jiff::Timestamp;
-use testplatform_package::{build, bump, check, hub, offers, registry, sync};
+use testplatform_package::{build, bump, check, hub, offers, registry, release, signature, sync};
 
 /// Builds and checks what users install.
 #[derive(Parser)]
-#[command(name = "cargo xpkg", bin_name = "cargo xpkg", version)]
+#[command(name = "cargo xpkg", bin_name = "cargo xpkg", version = testplatform_version::version!())]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -32,6 +35,11 @@ enum Command {
     Sync(sync::command::SyncArgs),
     Bump(Box<bump::command::BumpArgs>),
     HubKubeconfig(hub::command::HubKubeconfigArgs),
+    Notes(release::command::NotesArgs),
+    Checksums(release::command::ChecksumsArgs),
+    Krew(release::command::KrewArgs),
+    Sign(signature::command::SignArgs),
+    Verify(signature::command::VerifyArgs),
 }
 
 /// Files that are generated from other sources than the types.
@@ -42,7 +50,7 @@ enum GenerateTarget {
 
 /// Directory of this crate: the tool runs in the checkout that it was built in.
 const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
-/// Exit code for problems found by `check`, `sync` and `generate offers`. Every other failure is 1, also on the command line.
+/// Exit code for problems found by `check`, `verify`, `sync` and `generate offers`. Every other failure is 1, also on the command line.
 const EXIT_PROBLEMS: u8 = 3;
 
 fn main() -> ExitCode {
@@ -84,6 +92,16 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::HubKubeconfig(arguments) => {
             hub::command::run(&arguments, &mut out, Timestamp::from_second(unix_now())?).map(|()| true)?
         }
+        Command::Notes(arguments) => {
+            let root = Path::new(PACKAGE).parent().context("the crate lies in no workspace")?;
+            release::command::print_notes(&arguments, root, &mut out).map(|()| true)?
+        }
+        Command::Checksums(arguments) => {
+            release::command::write_checksums(&arguments, &mut out).map(|()| true)?
+        }
+        Command::Krew(arguments) => release::command::write_krew(&arguments, &mut out).map(|()| true)?,
+        Command::Sign(arguments) => signature::command::sign(&arguments, &mut out).map(|()| true)?,
+        Command::Verify(arguments) => signature::command::verify(&arguments, &mut out)?,
         Command::Bump(arguments) => {
             let mut err = std::io::stderr().lock();
             return bump::command::run(&arguments, &mut out, &mut err, unix_now())

@@ -118,7 +118,7 @@ pub fn describe_blob(media_type: MediaType, bytes: &[u8]) -> Descriptor {
     Descriptor::new(media_type, bytes.len() as u64, digest_of(bytes))
 }
 
-fn build_manifest(
+pub(crate) fn build_manifest(
     config: &[u8],
     layers: Vec<Descriptor>,
     annotations: &Annotations,

@@ -99,7 +99,7 @@ mod tests {
     }
 
     fn panic_in_every_way(format: logs::Format) {
-        logs::init(true, format);
+        let _exporting = logs::init("test", true, format);
         install();
         assert_eq!(take_place(), None);
         assert!(catch_unwind(|| panic!("cannot read {SECRET}")).is_err());

@@ -14,9 +14,10 @@ use std::{
     time::Duration,
 };
 
-use kube::Client;
+use jiff::Timestamp;
+use kube::{Client, config::Kubeconfig};
 use testplatform_runtime::{
-    client::{ClientError, Trust, connect_cluster},
+    client::{ClientError, Trust, connect_cluster, token_expiry},
     redacted::Redacted,
 };
 use tokio::{sync::mpsc::UnboundedSender, task::JoinHandle, time::sleep};
@@ -48,6 +49,8 @@ pub struct BuildClusterSet {
 /// One kubeconfig and what came of it.
 struct ClusterEntry {
     content: Redacted<Vec<u8>>,
+    /// Expiry of the token in the kubeconfig.
+    expires: Option<Timestamp>,
     cluster: Result<Arc<BuildCluster>, ClientError>,
     watching: Option<JoinHandle<()>>,
 }
@@ -77,7 +80,7 @@ impl BuildClusterSet {
             };
             if !error.is_empty() && error != last_error {
                 // A Secret may be mounted late; until then its clusters are unknown, which every object reports.
-                tracing::error!(directory = %directory.display(), error, "kubeconfigs cannot be read");
+                tracing::error!(directory = %directory.display(), error, "build cluster kubeconfigs not read");
             }
             last_error = error;
             sleep(EVERY).await;
@@ -113,24 +116,28 @@ impl BuildClusterSet {
     }
 
     fn set_entry(&self, name: &str, content: Redacted<Vec<u8>>, client: Result<Client, ClientError>) {
+        let text = std::str::from_utf8(&content.0).ok();
+        let expires = text.and_then(|text| token_expiry(&Kubeconfig::from_yaml(text).ok()?));
         let mut clusters = self.write_entries();
         match (client, clusters.get_mut(name)) {
             (Ok(client), _) => {
                 tracing::info!(cluster = name, "build cluster added");
                 let cluster = Arc::new(BuildCluster::new(name, client, self.patience));
                 let watching = tokio::spawn(Arc::clone(&cluster).watch_until_dropped(self.moved.clone()));
-                let entry = ClusterEntry { content, cluster: Ok(cluster), watching: Some(watching) };
+                let entry = ClusterEntry { content, expires, cluster: Ok(cluster), watching: Some(watching) };
                 clusters.insert(name.to_owned(), entry);
             }
             // A client that worked stays in use; its own calls report when it stops working.
             (Err(error), Some(entry)) if entry.cluster.is_ok() => {
-                tracing::error!(cluster = name, %error, "the new kubeconfig of a build cluster is not taken");
+                tracing::error!(cluster = name, %error, "build cluster kubeconfig not accepted; the previous one stays in use");
                 entry.content = content;
             }
             (Err(error), _) => {
-                tracing::error!(cluster = name, %error, "a build cluster cannot be used");
-                clusters
-                    .insert(name.to_owned(), ClusterEntry { content, cluster: Err(error), watching: None });
+                tracing::error!(cluster = name, %error, "build cluster unusable");
+                clusters.insert(
+                    name.to_owned(),
+                    ClusterEntry { content, expires, cluster: Err(error), watching: None },
+                );
             }
         }
         drop(clusters);
@@ -190,6 +197,12 @@ impl BuildClusterSet {
             Err(error) => Some(error.to_string()),
         };
         self.read_entries().iter().map(|(name, entry)| (name.clone(), state(entry))).collect()
+    }
+
+    /// Each cluster and the expiry of the token in its kubeconfig, if it says so.
+    pub fn token_expiries(&self) -> Vec<(String, Option<Timestamp>)> {
+        let entries = self.read_entries();
+        entries.iter().map(|(name, entry)| (name.clone(), entry.expires)).collect()
     }
 
     /// Waits until every cluster was seen, or has had its time.

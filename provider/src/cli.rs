@@ -7,12 +7,15 @@ use provider_testplatform::rbac::ServiceAccount;
 
 use testplatform_process::logs::Format;
 
+/// Version and commit of the program.
+pub const VERSION: &str = testplatform_version::version!();
+
 /// Serves a hub of the Test Platform or a Konflux cluster, depending on its configuration.
 ///
 /// On a hub it fulfils EphemeralClusters, publishes credentials of clusters, and manages pools and spaces. On a Konflux cluster it copies
 /// Secrets to hubs, ends clusters that are no longer needed, and finds remote objects that no composite owns.
 #[derive(Debug, Parser)]
-#[command(version, args_conflicts_with_subcommands = true)]
+#[command(version = VERSION, args_conflicts_with_subcommands = true)]
 pub struct Cli {
     /// Output to print. Without it, the provider runs.
     #[command(subcommand)]

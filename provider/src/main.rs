@@ -7,7 +7,7 @@ use std::{path::Path, process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, bail};
 use clap::{CommandFactory as _, Parser as _, error::ErrorKind};
-use cli::{Cli, Command, On, OrphansArgs, OutputFormat, RbacArgs, RunArgs};
+use cli::{Cli, Command, On, OrphansArgs, OutputFormat, RbacArgs, RunArgs, VERSION};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client, config::Kubeconfig};
@@ -49,11 +49,7 @@ fn main() -> ExitCode {
         (Some(Command::Schema), _) => print_schema(),
         (Some(Command::Rbac(args)), _) => print_rbac(&args),
         (Some(Command::Orphans(args)), _) => print_orphans(&args),
-        (None, RunArgs { config: Some(file), .. }) => {
-            logs::init(cli.run.debug, cli.run.log_format);
-            panics::install();
-            serve(&cli.run, file)
-        }
+        (None, RunArgs { config: Some(file), .. }) => serve(&cli.run, file),
         // Not clap's to demand: what else the environment sets must not make printing need it.
         (None, RunArgs { config: None, .. }) => {
             Cli::command().error(ErrorKind::MissingRequiredArgument, MISSING).exit()
@@ -113,11 +109,15 @@ async fn read_orphan_report(args: &OrphansArgs) -> anyhow::Result<String> {
 }
 
 fn serve(args: &RunArgs, file: &Path) -> anyhow::Result<()> {
+    let exporting =
+        logs::init("provider-testplatform", args.debug, args.log_format).map_err(anyhow::Error::msg)?;
+    panics::install();
     let config = Config::load(file)?;
     // The only provider that is linked; said aloud so that another one could not be picked by accident.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = Runtime::new().context("cannot start the runtime")?;
     let result = runtime.block_on(run(args, config));
+    exporting.finish();
     // The process does not wait a second time for tasks that outlived the shutdown.
     runtime.shutdown_background();
     result
@@ -134,7 +134,7 @@ async fn run(args: &RunArgs, config: Config) -> anyhow::Result<()> {
     let listener = TcpListener::bind(address).await;
     let listener = listener.with_context(|| format!("cannot listen on {address} for health and metrics"))?;
     tracing::info!(
-        version = env!("CARGO_PKG_VERSION"),
+        version = VERSION,
         admin_address = %listener.local_addr()?,
         mode = ?config.ephemeral_cluster.mode,
         clusterclaims = ?config.cluster_claim.mode,
@@ -187,7 +187,7 @@ async fn lead(
     tokio::select! {
         () = run_until_stopped(controllers, stop, ready) => {
             election.release().await;
-            tracing::info!("ended");
+            tracing::info!("stopped");
             Ok(())
         }
         // At once: another replica acts from now on.

@@ -52,6 +52,7 @@ struct Metadata {
     labels: Option<BTreeMap<String, String>>,
     annotations: Option<BTreeMap<String, String>>,
     owner_references: Option<Vec<OwnerReference>>,
+    finalizers: Option<Vec<String>>,
 }
 
 impl From<FullObject> for PartialObject {
@@ -67,6 +68,7 @@ impl From<FullObject> for PartialObject {
             labels: metadata.labels,
             annotations: metadata.annotations,
             owner_references: metadata.owner_references,
+            finalizers: metadata.finalizers,
             ..ObjectMeta::default()
         };
         let body = [("spec".to_owned(), spec), ("status".to_owned(), status)];

@@ -21,6 +21,8 @@ use crate::{
 
 /// Name of the backend.
 pub const BACKEND: &str = "cluster-api";
+/// A variable that the real webhook adds to each Cluster of the example template's class, and refuses in Clusters of `openstack-v4`.
+pub const DEFAULTED_VARIABLE: &str = class::DEFAULTED;
 /// The template that claims name.
 pub const TEMPLATE: &str = "kubernetes-openstack";
 /// Namespace of the class that the example template names.

@@ -51,6 +51,8 @@ const FIXED_PORTS: [u16; 2] = [8080, 9443];
 const PATIENCE: Duration = Duration::from_mins(1);
 /// The Secret behind our ProviderConfig.
 pub const BEHIND: &str = "testplatform-appci-cluster";
+/// The first step of [`Engine::start_and_tell`] after programs are built and the machine is free.
+pub const FIRST_STEP: &str = "control planes: konflux and hub";
 /// Name of the XRD.
 pub const XRD_NAME: &str = "xtestplatformclusters.ci.openshift.org";
 /// Name of the XRD of pools.
@@ -171,7 +173,7 @@ impl Engine {
         let nest = Nest::new("engine", Some(&lock))?;
         drop(lock);
         FIXED_PORTS.into_iter().try_for_each(require_port)?;
-        tell("control planes: konflux and hub");
+        tell(FIRST_STEP);
         let (konflux, hub) = tokio::try_join!(
             ControlPlane::start_with("konflux", &binaries, extras),
             ControlPlane::start_with("hub", &binaries, Extras { controllers: space::CONTROLLERS, ..extras })

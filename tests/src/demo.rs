@@ -1,11 +1,12 @@
-//! `cargo demo`: the life of one claim on the real engine, before your eyes.
+//! `cargo demo`: the life of one claim on the real engine, shown step by step.
 //!
 //! ```text
 //! main ──▶ course (what is done and checked) ──▶ screen (what is seen) ◀── rows ◀── watches
 //!            └─▶ actor (fulfils the claim on the hub) ──▶ delivered (a place with an API server, to be used)
 //! ```
 //!
-//! **Invariant:** exit code 0 means that every check held. **Invariant:** nothing is left, however it ends.
+//! **Invariant:** exit code 0 means that every check passed. **Invariant:** no process and no file is left, however it ends, but for the logs of
+//! a failure, which the last line names.
 
 mod actor;
 mod arguments;
@@ -14,6 +15,8 @@ mod claim;
 mod copies;
 mod course;
 mod delivered;
+mod failure;
+mod keep;
 mod rows;
 mod screen;
 mod summary;
@@ -30,7 +33,10 @@ use tokio::{
 
 pub use arguments::Arguments;
 
-use crate::crossplane::Engine;
+use crate::{
+    crossplane::{Engine, FIRST_STEP},
+    program,
+};
 use claim::Claim;
 use screen::{Screen, complain};
 
@@ -96,24 +102,38 @@ async fn end(work: JoinHandle<anyhow::Result<bool>>, screen: &Screen) {
     tokio::select! {
         ended = tokio::time::timeout(GRACE, work) => {
             if ended.is_ok() {
-                screen.say("nothing is left");
+                screen.say("everything is removed");
             }
         }
         () = interrupted() => {}
     }
 }
 
-/// Boots, plays the course, and takes everything away again. Whether all checks held.
+/// Starts everything, plays the course, and removes everything. Returns whether all checks passed.
 async fn run(arguments: Arguments, claim: Claim, screen: Arc<Screen>) -> anyhow::Result<bool> {
     screen.title(&format!("{} on two real control planes", claim.file()));
+    if arguments.keep {
+        screen.step("programs: kubectl plugin");
+        program::plugin()?;
+    }
     let teller = Arc::clone(&screen);
-    let engine = Engine::start_and_tell(&move |step| teller.step(step)).await?;
+    let engine = Engine::start_and_tell(&move |step| {
+        if step == FIRST_STEP {
+            teller.start_clock();
+        }
+        teller.step(step);
+    })
+    .await?;
     screen.booted();
     let played = Box::pin(course::play(&engine, &claim, &arguments, &screen)).await;
     screen.close();
-    match &played {
-        Ok(played) => summary::print(&engine, played, &screen).await,
-        Err(_) => eprintln!("{}", engine.words()),
+    if let Ok(played) = &played {
+        summary::print(&engine, played, &screen).await;
+    }
+    if !played.as_ref().is_ok_and(|played| played.failed.is_empty()) {
+        for line in failure::report(&engine) {
+            eprintln!("{line}");
+        }
     }
     drop(engine);
     let played = played?;

@@ -1,4 +1,4 @@
-//! Resources of a machine that exist once: provider-kubernetes' ports, and so an engine.
+//! Resources of a machine that exist once: provider-kubernetes' ports, and so an engine; and a port of the real Cluster API.
 
 use std::{env, fs::File, io::Write as _, net::TcpListener};
 
@@ -8,7 +8,16 @@ use crate::binaries::say;
 
 /// Holds the machine's lock on engines. It is free again when the last holder of the file is gone.
 pub fn only_one() -> anyhow::Result<File> {
-    let path = env::temp_dir().join("testplatform-engine.lock");
+    lock("testplatform-engine.lock", "another engine")
+}
+
+/// Holds the machine's lock on the real Cluster API, whose infrastructure provider has a fixed port.
+pub fn only_cluster_api() -> anyhow::Result<File> {
+    lock("testplatform-cluster-api.lock", "another Cluster API")
+}
+
+fn lock(file: &str, holder: &str) -> anyhow::Result<File> {
+    let path = env::temp_dir().join(file);
     let mut lock = File::options().create(true).append(true).open(&path);
     if lock.is_err() {
         // Somebody else's file can still be locked.
@@ -16,7 +25,7 @@ pub fn only_one() -> anyhow::Result<File> {
     }
     let mut lock = lock.with_context(|| format!("cannot open {}", path.display()))?;
     if lock.try_lock().is_err() {
-        say("waiting for another engine on this machine to end");
+        say(&format!("waiting for {holder} on this machine to end"));
         lock.lock()?;
     }
     let _ = lock.flush();

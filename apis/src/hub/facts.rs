@@ -66,9 +66,17 @@ pub struct BackendFacts {
     /// Versions that it can make, where it says so.
     #[serde(deserialize_with = "lenient_list", skip_serializing_if = "Vec::is_empty")]
     pub versions: Vec<String>,
+    /// Classes of clusters that it has, such as `ClusterClass` objects: `namespace/name`, or the name of one without a namespace.
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
+    pub cluster_classes: Option<Vec<String>>,
     /// Reason why it cannot create clusters.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+}
+
+/// A class of clusters in [`BackendFacts::cluster_classes`].
+pub fn cluster_class_key(namespace: Option<&str>, name: &str) -> String {
+    namespace.map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"))
 }
 
 /// Facts about one class of nodes.

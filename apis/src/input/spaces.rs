@@ -99,8 +99,8 @@ pub struct Spaces {
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Quotas {
-    /// Of everything, such as count/pods. If not set, 50Gi of storage and of ephemeral storage, 150 pods, 100 ConfigMaps and Secrets, 30
-    /// Services and 30 of each kind of workload, 12 volumes, 5 ClusterTemplateInstances, and no Ingresses, Routes and `BuildConfigs`.
+    /// Of everything, such as count/pods. If not set: 50Gi of storage and of ephemeral storage, 150 pods, 100 ConfigMaps and Secrets, 12
+    /// volumes and 5 ClusterTemplateInstances; 30 Services and 30 of each kind of workload; no Ingresses, Routes and `BuildConfigs`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub all: Option<Amounts>,
 

@@ -42,6 +42,8 @@ pub struct BackendDescriptor {
     pub ever_ready: EverReady,
     /// ConfigMap on the hub, and its key, that lists the versions which it can make.
     pub supported_versions: Option<&'static str>,
+    /// Kind of the class of clusters that an entry names. Its objects are the platform team's; without one nothing can be made.
+    pub cluster_class: Option<ResourceKind>,
     /// Whether a hub's facts have the version of its API that the hub serves.
     pub reports_api_version: bool,
 }

@@ -21,8 +21,8 @@ pub use caas::{Caas, ChartValue, NoMachine};
 pub use cluster_api::{
     ClassRef, CloudCredential, ClusterApi, ControlPlaneClasses, NetworkVariables, Variable, Worker,
 };
-pub use definition::BackendDefinition;
 pub(super) use definition::find_nulls;
+pub use definition::{BackendDefinition, ClassNamespace, ClusterClassName};
 pub use hypershift::{
     AgentMachine, AwsMachine, HyperShift, KubeVirtMachine, Machine, MachineDocument, Place, Platform,
     TargetDocument,

@@ -254,7 +254,7 @@ impl Rule {
                 ("target", items.target.is_some()),
             ];
             for (member, _) in alone.into_iter().filter(|(_, set)| *set) {
-                flaw("items", format!("cannot have {member}, which belongs to the whole list"));
+                flaw("items", format!("cannot have {member}; set it for the whole list"));
             }
             found
                 .extend(items.find_flaws().into_iter().map(|(member, s)| ("items", format!("{member} {s}"))));

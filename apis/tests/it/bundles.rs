@@ -150,7 +150,7 @@ fn bundles_are_bounded() {
     };
     assert_eq!(many(32, 2, 3000), Ok(()));
     for (bundles, manifests, text, what) in
-        [(33, 1, 1, "33 bundles"), (32, 3, 1, "96 manifests"), (2, 2, 70_000, "bytes in all")]
+        [(33, 1, 1, "33 bundles"), (32, 3, 1, "96 manifests"), (2, 2, 70_000, "bytes in total")]
     {
         let flaws = many(bundles, manifests, text).unwrap_err();
         assert!(flaws.len() == 1 && flaws[0].sentence.contains(what), "{flaws:?}");

@@ -153,6 +153,7 @@ fn full() -> Facts {
         clusters: Some(3),
         provisioning: Some(1),
         versions: vec!["4.20".into()],
+        cluster_classes: Some(vec!["classes/small".into(), "large".into()]),
         problem: Some("no".into()),
     };
     Facts {
@@ -182,7 +183,7 @@ fn facts_round_trip() {
 fn facts_of_another_version_are_read_in_part() {
     let odd = json!({
         "later": 5, "writtenAt": "2026-01-01T12:00:00Z", "health": { "ready": "yes" }, "capiVersion": 2,
-        "backends": { "hypershift": { "clusters": 2.0, "versions": ["4.20", 4], "moods": {} }, "caas": "many" },
+        "backends": { "hypershift": { "clusters": 2.0, "versions": ["4.20", 4], "clusterClasses": "all", "moods": {} }, "caas": "many" },
         "classes": [],
     });
     let backend =

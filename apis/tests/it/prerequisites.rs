@@ -88,9 +88,9 @@ fn an_entry_with_prerequisites_and_a_credential_can_be_used() {
 #[case("/prerequisites/0/manifests/0/ready", json!(""), "prerequisites[0].manifests[0].ready", "is not an expression")]
 #[case("/preCreate/0/manifests/0/object/kind", json!("Secret"), "preCreate[0].manifests[0].object.kind", "no secret may travel")]
 // Where it is on the hub.
-#[case("/preCreate/0/manifests/0/object/metadata/name", json!("capacity"), "preCreate[0].manifests[0].object.metadata.name", "two clusters would share it")]
-#[case("/preCreate/0/manifests/0/object/metadata/name", json!("{namespace}-{tenant}"), "preCreate[0].manifests[0].object.metadata.name", "two clusters would share it")]
-#[case("/preCreate/0/manifests/0/object/metadata/name", json!("${name}"), "preCreate[0].manifests[0].object.metadata.name", "two clusters would share it")]
+#[case("/preCreate/0/manifests/0/object/metadata/name", json!("capacity"), "preCreate[0].manifests[0].object.metadata.name", "two clusters would share the object")]
+#[case("/preCreate/0/manifests/0/object/metadata/name", json!("{namespace}-{tenant}"), "preCreate[0].manifests[0].object.metadata.name", "two clusters would share the object")]
+#[case("/preCreate/0/manifests/0/object/metadata/name", json!("${name}"), "preCreate[0].manifests[0].object.metadata.name", "two clusters would share the object")]
 #[case(
     "/preCreate/0/manifests/0/object/metadata/name",
     Value::Null,

@@ -136,7 +136,7 @@ fn groups(n: usize) -> Value {
 #[case("/releases/1/version", json!("v4.20.3"), "data.releases[1].version", "already used")]
 #[case("/releases", json!([]), "data.releases", "is empty")]
 #[case("/parameters/fips/target", json!("fips"), "data.parameters.fips.target", "must begin with hostedCluster.")]
-#[case("/parameters/fips/target", json!("hostedCluster.release.image"), "data.parameters.fips.target", "not a parameter's")]
+#[case("/parameters/fips/target", json!("hostedCluster.release.image"), "data.parameters.fips.target", "parameters must not set")]
 #[case("/parameters/fips/target", json!("hostedCluster.a..b"), "data.parameters.fips.target", "not a path")]
 #[case("/parameters/fips/target", json!("hostedCluster.configuration.proxy.httpsProxy"), "data.parameters.proxy.target", "is that of fips too")]
 #[case("/parameters/fips/default", json!("no"), "data.parameters.fips.default", "must be true or false")]

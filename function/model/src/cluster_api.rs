@@ -1,5 +1,7 @@
 //! Cluster API in the model: what it takes, and what it makes of a Cluster.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Value, json};
 
 use super::{hive::remote_condition, hypershift::hub_for, world::World};
@@ -27,6 +29,66 @@ pub fn assert_valid_change(before: &Value, after: &Value) {
     }
 }
 
+/// Cluster classes of the hub, as far as the webhook of Cluster API treats their variables differently. Source: cluster-api v1.14,
+/// `core/webhooks/admission/cluster.go`.
+#[derive(Clone, Debug, Default)]
+pub struct ClusterClasses {
+    /// Variables with a default: the class that alone defines it, and the default.
+    pub defaults: BTreeMap<String, (String, Value)>,
+    /// Classes that do not exist.
+    pub missing: BTreeSet<String>,
+    /// Variables of the last accepted request. An apply without one of them removes it.
+    owned: BTreeSet<String>,
+}
+
+impl ClusterClasses {
+    /// The spec of a Cluster after an apply: with variables that nobody owns, and with defaults.
+    ///
+    /// # Errors
+    /// The webhook's words where the class does not define a variable.
+    pub fn admit(&self, requested: &Value, existing: &Value) -> Result<Value, String> {
+        let class = requested["topology"]["classRef"]["name"].as_str().unwrap_or_default();
+        // It warns of a missing class when a Cluster is created, and refuses every update of it.
+        if self.missing.contains(class) && !existing.is_null() {
+            return Err(format!(
+                "admission webhook \"validation.cluster.cluster.x-k8s.io\" denied the request: Cluster.cluster.x-k8s.io \"demo\" is invalid: spec.topology.class: Internal error: ClusterClass clusters/{class} not found"
+            ));
+        }
+        let mut spec = requested.clone();
+        let variables = |spec: &Value| spec["topology"]["variables"].as_array().cloned().unwrap_or_default();
+        let mut all = variables(requested);
+        let has = |all: &[Value], name: &Value| all.iter().any(|variable| variable["name"] == *name);
+        for variable in variables(existing) {
+            let is_owned = variable["name"].as_str().is_some_and(|name| self.owned.contains(name));
+            if !is_owned && !has(&all, &variable["name"]) {
+                all.push(variable);
+            }
+        }
+        for (name, (of, default)) in &self.defaults {
+            let is_defined = class == of;
+            let is_set = has(&all, &json!(name));
+            if is_set && !is_defined {
+                return Err(format!(
+                    "admission webhook \"default.cluster.cluster.x-k8s.io\" denied the request: Cluster.cluster.x-k8s.io \"demo\" is invalid: spec.topology.variables[{name}]: Invalid value: \"{default}\": variable is not defined"
+                ));
+            }
+            if is_defined && !is_set {
+                all.push(json!({ "name": name, "value": default }));
+            }
+        }
+        if !self.defaults.is_empty() {
+            spec["topology"]["variables"] = all.into();
+        }
+        Ok(spec)
+    }
+
+    /// A request was accepted.
+    pub fn own(&mut self, requested: &Value) {
+        let variables = requested["topology"]["variables"].as_array().into_iter().flatten();
+        self.owned = variables.filter_map(|variable| variable["name"].as_str().map(str::to_owned)).collect();
+    }
+}
+
 fn autoscaling_minimum(group: &Value) -> &Value {
     &group["metadata"]["annotations"]["cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"]
 }
@@ -37,6 +99,23 @@ impl World {
         let nodes = json!([{ "name": "workers", "class": "default", "count": 2 }]);
         let spec = json!({ "template": "topology", "version": "1.29", "nodeGroups": nodes });
         Self { spec, hubs: Some(vec![build_hub("hub-1")]), ..Self::with_template("topology") }
+    }
+
+    /// Hub `hub-1` reports its cluster classes.
+    pub fn report_cluster_classes(&mut self, names: &[&str]) {
+        let facts =
+            json!({ "writtenAt": self.now, "backends": { "cluster-api": { "clusterClasses": names } } });
+        self.hub_facts = vec![json!({
+            "apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object",
+            "metadata": { "name": "testplatform-hub-hub-1" },
+            "spec": { "providerConfigRef": { "name": "hub-1" } },
+            "status": {
+                "atProvider": { "manifest": {
+                    "metadata": { "name": "testplatform-hub" }, "data": { "facts": facts.to_string() },
+                } },
+                "conditions": [{ "type": "Synced", "status": "True" }],
+            },
+        })];
     }
 
     /// Ready, credentials and all.

@@ -188,7 +188,7 @@ impl World {
         let now = self.now;
         let Some(remote) = self.remote.as_mut().filter(|_| deletes) else { return false };
         object["status"]["atProvider"]["manifest"] = remote.clone();
-        if let Err(words) = writer.apply_remote(&self.fixed, remote) {
+        if let Err(words) = writer.dry_run(&self.classes, &self.fixed, remote) {
             set_synced(&mut writer.object, Some(&words));
             return true;
         }

@@ -151,6 +151,7 @@ impl World {
         for name in names {
             let Some(mut composed) = self.objects.remove(&name) else { continue };
             let object = &composed.object;
+            let before = object["status"]["conditions"][0].clone();
             let deleting = !object["metadata"]["deletionTimestamp"].is_null();
             let policies = object["spec"]["managementPolicies"].clone();
             let manifest = object["spec"]["forProvider"]["manifest"].clone();
@@ -211,6 +212,11 @@ impl World {
                     );
                 }
             }
+            // Each other message moves the time.
+            let synced = &mut composed.object["status"]["conditions"][0];
+            let is_same = ["status", "message"].iter().all(|field| synced[field] == before[field]);
+            let since = Some(&before["lastTransitionTime"]).filter(|since| is_same && since.is_string());
+            synced["lastTransitionTime"] = since.cloned().unwrap_or_else(|| json!(self.now));
             self.objects.insert(name, composed);
         }
     }

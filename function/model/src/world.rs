@@ -12,6 +12,8 @@ use prost::Message as _;
 use serde_json::{Value, json};
 use testplatform_apis::condition::split_completion;
 
+use crate::cluster_api::ClusterClasses;
+
 pub(crate) use provider_kubernetes::add_finalizer;
 pub use provider_kubernetes::{find_refusal, set_synced};
 
@@ -55,6 +57,8 @@ pub struct World {
     pub other_side: Option<Vec<Value>>,
     /// The ProviderConfigs of hubs; none: not fetched.
     pub hubs: Option<Vec<Value>>,
+    /// The Objects that mirror their facts.
+    pub hub_facts: Vec<Value>,
     /// NodePools on the hub, by name; a HostedCluster that another object has become is among them.
     pub node_pools: BTreeMap<String, Value>,
     /// The hub's OSAC numbers the NodePools of resource classes by the position of their request.
@@ -109,6 +113,8 @@ pub struct World {
     pub fixed: BTreeSet<String>,
     /// The same of NodePools.
     pub fixed_of_pools: BTreeSet<String>,
+    /// Its cluster classes.
+    pub classes: ClusterClasses,
     /// How many remote objects were ever made.
     pub made: usize,
     /// How many of them the hub took up, and so were paid for.
@@ -137,6 +143,7 @@ impl Default for World {
             uid: "xr-uid".into(),
             other_side: None,
             hubs: None,
+            hub_facts: vec![],
             node_pools: BTreeMap::new(),
             numbers_classes: false,
             brought: BTreeMap::new(),
@@ -165,6 +172,7 @@ impl Default for World {
             refuses: None,
             fixed: BTreeSet::new(),
             fixed_of_pools: BTreeSet::new(),
+            classes: ClusterClasses::default(),
             made: 0,
             taken: BTreeSet::new(),
             events: vec![],

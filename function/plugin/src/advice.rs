@@ -1,8 +1,8 @@
-//! Reasons → what to do, in one line. RUNBOOK.md has an entry of the same name for each, with more.
+//! Reasons → what to do, in one line, with the page of the documentation that has more.
 
 use testplatform_apis::condition::{Credentials, Remote, Request};
 
-use super::claim::Flavour;
+use super::{claim::Flavour, runbook::entry_of};
 
 /// Advice while a request is refused or blocked.
 pub fn request(reason: Request) -> &'static str {
@@ -25,20 +25,20 @@ pub fn request(reason: Request) -> &'static str {
         }
         // The pool of a claim cannot be changed.
         R::PoolNotFound | R::PoolNotAllowed => {
-            "ask in a new claim for a pool that the message names, or ask the administrators for one"
+            "name a pool that the message lists in a new claim, or ask the administrators for one"
         }
         R::PinnedHubMissing | R::NoHubMatches | R::TenantNotAllowed => {
             "leave spec.hub out in a new claim, or ask the administrators for a hub"
         }
         R::SecretForbidden => {
-            "grant the carrier access to the Secret with the Role of package/install/examples/byoc-role.yaml"
+            "let the platform read the Secret: apply the Role of package/install/examples/byoc-role.yaml"
         }
         R::SecretNotFound => "create the Secret that the message names, in the claim's namespace",
         R::SecretIncomplete => "put the keys that the message names into the Secret",
-        R::PoolDeleting => "take another pool in a new claim",
+        R::PoolDeleting => "name another pool in a new claim",
         R::NoCapacity | R::HubFull => "wait, or end clusters that are no longer needed",
         R::HubsNotRead | R::SecretsNotCarried | R::PlatformCredentialsNotReady | R::PrerequisitesNotReady => {
-            "wait a minute; if it stays, ask the administrators"
+            "wait a minute; if nothing changes, ask the administrators"
         }
         R::QuotaExceeded => {
             "end clusters of this namespace that are no longer needed: `kubectl testplatform get` lists them"
@@ -64,7 +64,9 @@ pub fn request(reason: Request) -> &'static str {
 pub fn remote(reason: Remote) -> &'static str {
     use Remote as R;
     match reason {
-        R::InSync | R::NotObserved | R::Recreating => "wait a minute; if it stays, ask the administrators",
+        R::InSync | R::NotObserved | R::Recreating => {
+            "wait a minute; if nothing changes, ask the administrators"
+        }
         R::PlaceUnknown => "ask the administrators: the message says what they have to restore",
         R::RemoteDeleted | R::RemoteReplaced => {
             "create a new claim; the hub's audit log shows who deleted this one"
@@ -87,7 +89,7 @@ pub fn credentials(reason: Credentials) -> &'static str {
         R::Published | R::PublishedWithoutPassword => "nothing",
         R::NotAssigned | R::NotRunning => "wait",
         R::SecretMissing | R::KeyMissing | R::MetadataMissing => {
-            "wait a minute; if it stays, the hub's administrators see why provider-testplatform does not publish it"
+            "wait a minute; if nothing changes, the hub's administrators see why provider-testplatform does not publish it"
         }
         R::KubeconfigRejected | R::OwnershipMismatch => "ask the hub's administrators",
         R::SecretTaken => foreign_secret(Flavour::Cluster),
@@ -110,12 +112,12 @@ pub fn foreign_secret(flavour: Flavour) -> &'static str {
         }
         // There it cannot be changed.
         Flavour::Cluster => {
-            "delete the Secret of that name, if nothing needs it; else ask for a cluster with another one"
+            "delete the Secret of that name, if nothing needs it; else create a claim with another name"
         }
     }
 }
 
-/// An advice with the entry in which there is more.
+/// An advice with the page that has more.
 pub fn with_entry(advice: &str, reason: &str) -> String {
-    format!("{advice} (RUNBOOK.md, {reason})")
+    format!("{advice} ({})", entry_of(reason))
 }

@@ -1,17 +1,20 @@
 //! The plugin's command line: what it can say, and how it is read. Which words there are is in [`definition`].
 
 mod definition;
+mod examples;
 
 use std::ffi::OsString;
 
-use clap::ArgMatches;
+use clap::{ArgMatches, ColorChoice};
 use jiff::SignedDuration;
 use testplatform_apis::duration::GoDuration;
 
 use self::definition::{PASSED, SWITCHES};
 use super::{
     command_context::CommandContext,
+    commands::{get::GetRequest, open::Page, why::WhyFormat},
     exit::{Exit, Stop},
+    wait_target::WaitTarget,
 };
 
 pub use definition::command;
@@ -29,18 +32,11 @@ pub enum Subcommand {
         timeout: Option<SignedDuration>,
         /// Take over fields that somebody else set.
         force: bool,
+        /// Merge the kubeconfig into the caller's own.
+        merge: bool,
     },
     /// List claims.
-    Get {
-        /// Only this one.
-        name: Option<String>,
-        /// How to print.
-        output: Option<String>,
-        /// Of all namespaces.
-        everywhere: bool,
-        /// Label selector.
-        selector: Option<String>,
-    },
+    Get(GetRequest),
     /// List the offers.
     Offers {
         /// Only this one.
@@ -54,10 +50,35 @@ pub enum Subcommand {
         /// Namespace in which offers are published.
         from: String,
     },
-    /// Tell what a claim waits for.
+    /// Explain a claim: its objects, and the condition that it waits for.
     Why {
         /// The claim.
         name: String,
+        /// How to print.
+        format: WhyFormat,
+        /// Print each change.
+        watch: bool,
+    },
+    /// Wait until a claim is in a state.
+    Wait {
+        /// The claim.
+        name: String,
+        /// The state.
+        target: WaitTarget,
+        /// How long to wait; none: until it is decided; zero: check once.
+        timeout: Option<SignedDuration>,
+    },
+    /// Print the address of the job's logs.
+    Logs {
+        /// The claim.
+        name: String,
+    },
+    /// Open a page about the cluster.
+    Open {
+        /// The claim.
+        name: String,
+        /// The page.
+        page: Page,
     },
     /// Hand out the kubeconfig.
     Kubeconfig {
@@ -86,6 +107,11 @@ pub enum Subcommand {
         /// How long to wait; none: until it is gone.
         timeout: Option<SignedDuration>,
     },
+    /// Print the completion script of a shell.
+    Completion {
+        /// The shell.
+        shell: String,
+    },
 }
 
 /// A lifetime that is asked for.
@@ -106,11 +132,13 @@ pub struct CommandLine {
     pub flags: Vec<String>,
     /// Access to the claim.
     pub way: CommandContext,
+    /// When to use colours.
+    pub color: ColorChoice,
 }
 
-/// Reads a command line. The first error is clap's, which prints itself; the second is about a value.
-pub fn read(line: Vec<OsString>) -> Result<Result<CommandLine, Stop>, clap::Error> {
-    let matches = command().try_get_matches_from(line)?;
+/// Reads a command line; `version` answers `--version`. The first error is clap's, which prints itself; the second is about a value.
+pub fn read(line: Vec<OsString>, version: &'static str) -> Result<Result<CommandLine, Stop>, clap::Error> {
+    let matches = command(version).color(color_of_line(&line)).try_get_matches_from(line)?;
     let Some((name, matches)) = matches.subcommand() else {
         return Ok(Err(usage_error("no command".into())));
     };
@@ -123,7 +151,22 @@ pub fn read(line: Vec<OsString>) -> Result<Result<CommandLine, Stop>, clap::Erro
             kubeconfig: non_empty_text(matches, "kubeconfig"),
             kind: false,
         },
+        color: text(matches, "color").and_then(|name| name.parse().ok()).unwrap_or_default(),
     }))
+}
+
+/// The colours that a line asks for, before it is read: help and errors have them too.
+fn color_of_line(line: &[OsString]) -> ColorChoice {
+    let words: Vec<&str> = line.iter().filter_map(|word| word.to_str()).collect();
+    let joined = words.iter().filter_map(|word| word.strip_prefix("--color="));
+    let apart = words.windows(2).filter(|pair| pair[0] == "--color").map(|pair| pair[1]);
+    joined.chain(apart).find_map(|name| name.parse().ok()).unwrap_or_default()
+}
+
+/// Flags for kubectl on a line that is still being typed.
+pub fn flags_of_unfinished_line(line: &[OsString]) -> Vec<String> {
+    let Ok(matches) = command("").ignore_errors(true).try_get_matches_from(line) else { return vec![] };
+    kubectl_flags(matches.subcommand().map_or(&matches, |(_, matches)| matches))
 }
 
 fn read_subcommand(name: &str, matches: &ArgMatches) -> Result<Subcommand, Stop> {
@@ -135,13 +178,17 @@ fn read_subcommand(name: &str, matches: &ArgMatches) -> Result<Subcommand, Stop>
             name: of("name"),
             timeout: read_duration(matches, "timeout")?.map(GoDuration::as_signed),
             force: matches.get_flag("force-conflicts"),
+            merge: matches.get_flag("merge"),
         },
-        "get" => Subcommand::Get {
+        "get" => Subcommand::Get(GetRequest {
             name: of("name"),
             output: of("output"),
             everywhere: matches.get_flag("all-namespaces"),
             selector: of("selector"),
-        },
+            sort_by: of("sort-by"),
+            no_headers: matches.get_flag("no-headers"),
+            watch: matches.get_flag("watch"),
+        }),
         "offers" => Subcommand::Offers {
             offer: of("offer"),
             output: of("output"),
@@ -149,7 +196,21 @@ fn read_subcommand(name: &str, matches: &ArgMatches) -> Result<Subcommand, Stop>
             name: of("name"),
             from: of("from").unwrap_or_default(),
         },
-        "why" => Subcommand::Why { name: name_of() },
+        "why" => Subcommand::Why {
+            name: name_of(),
+            format: match of("output").as_deref() {
+                Some("json") => WhyFormat::Json,
+                Some("yaml") => WhyFormat::Yaml,
+                _ => WhyFormat::Text,
+            },
+            watch: matches.get_flag("watch"),
+        },
+        "wait" => read_wait(name_of(), matches)?,
+        "logs" => Subcommand::Logs { name: name_of() },
+        "open" => {
+            let page = if matches.get_flag("console") { Page::Console } else { Page::Job };
+            Subcommand::Open { name: name_of(), page }
+        }
         "kubeconfig" => {
             Subcommand::Kubeconfig { name: name_of(), out: of("out"), merge: matches.get_flag("merge") }
         }
@@ -159,6 +220,7 @@ fn read_subcommand(name: &str, matches: &ArgMatches) -> Result<Subcommand, Stop>
             let span = span.ok_or_else(|| usage_error("--by or --to is missing".to_owned()))?;
             Subcommand::Extend { name: name_of(), span }
         }
+        "completion" => Subcommand::Completion { shell: of("shell").unwrap_or_default() },
         _ => Subcommand::Down {
             name: name_of(),
             wait: matches.get_flag("wait"),
@@ -166,6 +228,19 @@ fn read_subcommand(name: &str, matches: &ArgMatches) -> Result<Subcommand, Stop>
             timeout: read_duration(matches, "timeout")?.map(GoDuration::as_signed),
         },
     })
+}
+
+fn read_wait(name: String, matches: &ArgMatches) -> Result<Subcommand, Stop> {
+    let state = text(matches, "for").unwrap_or_default();
+    let target = WaitTarget::parse(&state).map_err(|why| usage_error(format!("--for {state}: {why}")))?;
+    // As in kubectl, zero checks once.
+    let once = text(matches, "timeout").is_some_and(|text| text == "0" || text == "0s");
+    let timeout = if once {
+        Some(SignedDuration::ZERO)
+    } else {
+        read_duration(matches, "timeout")?.map(GoDuration::as_signed)
+    };
+    Ok(Subcommand::Wait { name, target, timeout })
 }
 
 fn text(matches: &ArgMatches, id: &str) -> Option<String> {
@@ -206,56 +281,4 @@ fn kubectl_flags(matches: &ArgMatches) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn line(text: &str) -> Result<Result<CommandLine, Stop>, clap::Error> {
-        read(text.split_whitespace().map(OsString::from).collect())
-    }
-
-    #[test]
-    fn definition_is_consistent() {
-        command().debug_assert();
-    }
-
-    #[test]
-    fn flags_of_kubectl_go_with_every_command() {
-        let read = line("k --context c why demo -n team-a --as-group x --as-group y --disable-compression");
-        let read = read.unwrap().unwrap();
-        assert_eq!(read.ask, Subcommand::Why { name: "demo".into() });
-        let flags =
-            ["--namespace=team-a", "--context=c", "--as-group=x", "--as-group=y", "--disable-compression"];
-        assert_eq!(read.flags, flags);
-        assert_eq!(read.way.namespace.as_deref(), Some("team-a"));
-        assert_eq!(read.way.context.as_deref(), Some("c"));
-    }
-
-    #[test]
-    fn empty_flags_count_as_absent() {
-        let empty = ["--context=", "--kubeconfig=", "--as-group=", "--cache-dir="].map(OsString::from);
-        let words = ["k", "why", "demo", "-n", ""].map(OsString::from);
-        let read = read(words.into_iter().chain(empty).collect()).unwrap().unwrap();
-        assert_eq!((read.flags, read.way), (vec![], CommandContext::default()));
-    }
-
-    #[test]
-    fn values_are_judged() {
-        for bad in [
-            "k up f --timeout soon",
-            "k extend x --by=-1h",
-            "k extend x --to 0s",
-            "k down x --wait --timeout 5",
-        ] {
-            assert_eq!(line(bad).unwrap().unwrap_err().exit, Exit::Usage, "{bad}");
-        }
-        for bad in ["k", "k up", "k extend x", "k extend x --by 1h --to 2h", "k down x --timeout 1h", "k fly"]
-        {
-            assert!(line(bad).is_err(), "{bad}");
-        }
-        let extend = line("k extend x --by 1h").unwrap().unwrap().ask;
-        assert_eq!(
-            extend,
-            Subcommand::Extend { name: "x".into(), span: Span::By(GoDuration::from_hours(1)) }
-        );
-    }
-}
+mod tests;

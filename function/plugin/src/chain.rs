@@ -8,8 +8,10 @@ use testplatform_apis::{
 
 use super::{
     claim::{ClaimState, Flavour, ReportedCondition, conditions, text},
+    explanation::break_line,
     facts::{Facts, Lookup, composite_name},
     span::ago,
+    style::Paint,
 };
 
 /// How a link holds.
@@ -33,6 +35,16 @@ impl Mark {
             Self::Waits => "…",
             Self::Bad => "✗",
             Self::Unknown => "?",
+        }
+    }
+
+    /// The word for it in an answer for programs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Waits => "waiting",
+            Self::Bad => "bad",
+            Self::Unknown => "unknown",
         }
     }
 }
@@ -78,15 +90,29 @@ pub fn build_chain(facts: &Facts) -> Vec<ChainLink> {
     links
 }
 
-/// The links as lines, in columns.
-pub fn format_links(links: &[ChainLink], now: Timestamp) -> Vec<String> {
+/// Columns of the sign and its gap.
+const SIGN: usize = 2;
+/// Columns that a state needs beside the object.
+const MIN_STATE: usize = 30;
+
+/// The links as lines, in columns. If a terminal is too narrow for both columns, the state is on a line of its own.
+pub fn format_links(links: &[ChainLink], paint: Paint, room: Option<usize>, now: Timestamp) -> Vec<String> {
     let width = links.iter().map(|l| l.what.chars().count()).max().unwrap_or_default();
+    let indent = SIGN + width + 2;
+    let is_narrow = room.is_some_and(|room| room < indent + MIN_STATE);
     let since = |link: &ChainLink| match ago(link.since, now) {
         age if age.is_empty() => age,
         age => format!(", for {age}"),
     };
     let line = |link: &ChainLink| {
-        bounded(&format!("{} {:width$}  {}{}", link.mark.sign(), link.what, link.state, since(link)), 900)
+        let state = bounded(&format!("{}{}", link.state, since(link)), 900);
+        let (sign, what) = (paint.mark(link.mark), bounded(&link.what, 600));
+        if is_narrow {
+            return format!("{sign} {what}\n{}", break_line(&format!("    {state}"), room, 4));
+        }
+        // Colours of the sign take no room, so the line is broken with a space in its place.
+        let text = break_line(&format!("  {what:width$}  {state}"), room, indent);
+        format!("{sign}{}", text.strip_prefix(' ').unwrap_or(&text))
     };
     links.iter().map(line).collect()
 }
@@ -119,7 +145,7 @@ fn composite_link(facts: &Facts) -> ChainLink {
             let state = if mark == Mark::Good { "composed".to_owned() } else { state };
             ChainLink::new(mark, label(name), state, since)
         }
-        Lookup::Missing => ChainLink::new(Mark::Bad, label(name), "is gone", None),
+        Lookup::Missing => ChainLink::new(Mark::Bad, label(name), "deleted", None),
         Lookup::Forbidden => {
             let state = "no permission to read it; showing the claim's own status";
             ChainLink::new(Mark::Unknown, label(name), state, None)
@@ -140,10 +166,10 @@ fn primary_object_link(facts: &Facts) -> ChainLink {
     match (refusal, claim_state) {
         (Some(refusal), _) => {
             let mark = if claim_state == ClaimState::Failed { Mark::Bad } else { Mark::Waits };
-            ChainLink::new(mark, what, format!("not made: {}", refusal.reason()), refusal.since())
+            ChainLink::new(mark, what, format!("not created: {}", refusal.reason()), refusal.since())
         }
-        (None, ClaimState::Ended) => ChainLink::new(Mark::Good, what, "taken away", None),
-        (None, ClaimState::Failed) => ChainLink::new(Mark::Bad, what, "not there", None),
+        (None, ClaimState::Ended) => ChainLink::new(Mark::Good, what, "removed", None),
+        (None, ClaimState::Failed) => ChainLink::new(Mark::Bad, what, "does not exist", None),
         (None, ClaimState::Waiting | ClaimState::Ready) => {
             ChainLink::new(Mark::Waits, what, "not created yet", None)
         }
@@ -192,7 +218,7 @@ fn remote_object_link(facts: &Facts) -> ChainLink {
             if kind.is_empty() { "cluster".to_owned() } else { format!("{}/{name}", kind.to_lowercase()) };
         let begun = !text(status, "/backend/uid").is_empty();
         return match (begun, facts.claim.state()) {
-            (true, _) => ChainLink::new(mark, what, "as the claim reports", None),
+            (true, _) => ChainLink::new(mark, what, "reported by the claim", None),
             (false, ClaimState::Ended | ClaimState::Failed) => {
                 ChainLink::new(mark, what, "never requested", None)
             }
@@ -203,7 +229,7 @@ fn remote_object_link(facts: &Facts) -> ChainLink {
     };
     let what = format!("{}/{}", text(observed, "/kind").to_lowercase(), text(observed, "/metadata/name"));
     let phase = [text(observed, "/status/phase"), text(observed, "/status/state")];
-    let phase = phase.into_iter().find(|p| !p.is_empty()).unwrap_or("there");
+    let phase = phase.into_iter().find(|p| !p.is_empty()).unwrap_or("exists");
     let last = conditions(observed).max_by_key(|c| c.since());
     let news = last.map(|c| format!("; last {}={} {}", c.type_(), c.status(), short(&c.message())));
     let state = bounded(&format!("{phase}{}", news.unwrap_or_default()), 400);
@@ -217,7 +243,8 @@ fn short(words: &str) -> String {
 fn credentials_link(facts: &Facts) -> ChainLink {
     let over = facts.claim.state() == ClaimState::Ended || facts.claim.state() == ClaimState::Failed;
     let Some(object) = facts.credentials_object() else {
-        let (mark, state) = if over { (Mark::Good, "not there") } else { (Mark::Waits, "not created yet") };
+        let (mark, state) =
+            if over { (Mark::Good, "does not exist") } else { (Mark::Waits, "not created yet") };
         return ChainLink::new(
             mark,
             format!("object/credentials-{}", primary_object_title(facts)),
@@ -230,7 +257,7 @@ fn credentials_link(facts: &Facts) -> ChainLink {
     match mark {
         // From birth on, and nobody's doing.
         Mark::Bad if is_paused(object) && over => {
-            ChainLink::new(Mark::Good, object_label(object), "never needed", None)
+            ChainLink::new(Mark::Good, object_label(object), "was not needed", None)
         }
         Mark::Bad if is_paused(object) && facts.claim.state() == ClaimState::Waiting => {
             ChainLink::new(Mark::Waits, object_label(object), "waits for the hub to report a Secret", None)
@@ -268,9 +295,12 @@ fn secret_link(facts: &Facts) -> ChainLink {
         return ChainLink::new(if over { Mark::Good } else { Mark::Bad }, what, whose, None);
     }
     match &facts.secret {
-        _ if name.is_empty() => {
-            ChainLink::new(Mark::Bad, "secret", "the claim names none: spec.writeConnectionSecretToRef", None)
-        }
+        _ if name.is_empty() => ChainLink::new(
+            Mark::Bad,
+            "secret",
+            "the claim names no Secret: set spec.writeConnectionSecretToRef",
+            None,
+        ),
         Lookup::Found(secret) if secret.delivers(&facts.claim) || (over && secret.has_kubeconfig()) => {
             let names: Vec<&str> =
                 secret.keys.iter().filter(|(_, n)| *n > 0).map(|(k, _)| k.as_str()).collect();
@@ -278,7 +308,7 @@ fn secret_link(facts: &Facts) -> ChainLink {
         }
         Lookup::Found(_) if over => ChainLink::new(Mark::Good, what, "emptied", None),
         Lookup::Found(_) => ChainLink::new(Mark::Waits, what, "has no kubeconfig yet", None),
-        Lookup::Missing if over => ChainLink::new(Mark::Good, what, "not there", None),
+        Lookup::Missing if over => ChainLink::new(Mark::Good, what, "does not exist", None),
         Lookup::Missing => ChainLink::new(Mark::Waits, what, "not created yet", None),
         Lookup::Forbidden => ChainLink::new(Mark::Unknown, what, "no permission to read it", None),
         Lookup::NotAsked => ChainLink::new(Mark::Unknown, what, "could not be read", None),
@@ -296,7 +326,7 @@ pub fn read_synced(object: &Value) -> (Mark, String, Option<Timestamp>) {
         return (Mark::Bad, "paused by annotation crossplane.io/paused".to_owned(), None);
     }
     match ReportedCondition::of(object, "Synced") {
-        Some(condition) if condition.holds() => (Mark::Good, "in step".to_owned(), condition.since()),
+        Some(condition) if condition.holds() => (Mark::Good, "synced".to_owned(), condition.since()),
         Some(condition) if condition.is_denied() => (Mark::Bad, condition.message(), condition.since()),
         Some(_) | None => (Mark::Waits, "not processed yet".to_owned(), None),
     }

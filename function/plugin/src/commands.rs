@@ -1,11 +1,14 @@
 //! Commands of the plugin, one module for each.
 
+pub mod completion;
 pub mod down;
 pub mod extend;
 pub mod get;
 pub mod kubeconfig;
 pub mod offers;
+pub mod open;
 pub mod up;
+pub mod wait;
 pub mod why;
 
 use testplatform_apis::condition::{ConditionType, Request};
@@ -22,18 +25,10 @@ use super::{
 /// Does what was asked for.
 pub fn run(ask: &Subcommand, session: &mut Session<'_>) -> Result<(), Stop> {
     match ask {
-        Subcommand::Up { file, name, timeout, force } => {
-            up::run(session, file, name.as_deref(), *timeout, *force)
+        Subcommand::Up { file, name, timeout, force, merge } => {
+            up::run(session, file, name.as_deref(), *timeout, *force, *merge)
         }
-        Subcommand::Get { name, output, everywhere, selector } => {
-            let request = get::GetRequest {
-                name: name.as_deref(),
-                output: output.as_deref(),
-                everywhere: *everywhere,
-                selector: selector.as_deref(),
-            };
-            get::run(session, &request)
-        }
+        Subcommand::Get(request) => get::run(session, request),
         Subcommand::Offers { offer, output, claim, name, from } => {
             let request = offers::OffersRequest {
                 offer: offer.as_deref(),
@@ -44,7 +39,11 @@ pub fn run(ask: &Subcommand, session: &mut Session<'_>) -> Result<(), Stop> {
             };
             offers::run(session, &request)
         }
-        Subcommand::Why { name } => why::run(session, name),
+        Subcommand::Why { name, format, watch } => why::run(session, name, *format, *watch),
+        Subcommand::Wait { name, target, timeout } => wait::run(session, name, target, *timeout),
+        Subcommand::Logs { name } => open::print_logs_url(session, name),
+        Subcommand::Open { name, page } => open::run(session, name, *page),
+        Subcommand::Completion { shell } => completion::print_script(session, shell),
         Subcommand::Kubeconfig { name, out, merge } => kubeconfig::run(session, name, out.as_deref(), *merge),
         Subcommand::Extend { name, span } => extend::run(session, name, *span),
         Subcommand::Down { name, wait, delete, timeout } => {

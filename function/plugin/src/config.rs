@@ -42,6 +42,41 @@ pub fn extract_entry(config: &Value, name: &str) -> Result<Value, String> {
     }))
 }
 
+/// Name of the extension by which an entry belongs to a claim.
+const EXTENSION: &str = "testplatform.ci.openshift.org";
+
+/// Notes in the context of an extracted entry which claim it is for.
+pub fn mark_owner(entry: &mut Value, uid: &str) {
+    entry["contexts"][0]["context"]["extensions"] =
+        json!([{ "name": EXTENSION, "extension": { "claimUID": uid } }]);
+}
+
+/// The uid of the claim that a context was added for.
+fn claim_uid(context: &Value) -> Option<&str> {
+    let extensions = context["context"]["extensions"].as_array()?;
+    extensions.iter().find(|e| e["name"] == EXTENSION)?["extension"]["claimUID"].as_str()
+}
+
+/// A user's kubeconfig without the entries that were added for a claim, and whether its context was the current one.
+/// None if there is no such context, or it was not added for this claim.
+pub fn remove_entry(mut own: Value, name: &str, uid: &str) -> Option<(Value, bool)> {
+    let is_named = |entry: &Value| text(entry, "/name") == name;
+    let context = own["contexts"].as_array()?.iter().find(|context| is_named(context))?;
+    if claim_uid(context) != Some(uid) {
+        return None;
+    }
+    for list in ["clusters", "users", "contexts"] {
+        if let Some(entries) = own.get_mut(list).and_then(Value::as_array_mut) {
+            entries.retain(|entry| !is_named(entry));
+        }
+    }
+    let was_current = text(&own, "/current-context") == name;
+    if was_current {
+        own["current-context"] = "".into();
+    }
+    Some((own, was_current))
+}
+
 /// The server to which the name of a kubeconfig's one cluster leads in a person's own, if that is another.
 pub fn conflicting_server(own: &Value, new: &Value) -> Option<String> {
     let new = &new["clusters"][0];

@@ -3,7 +3,7 @@
 //! Input: events as the API server lists them. Output: lines. Ages and counts read as in `kubectl describe`.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
+use serde_json::{Value, json};
 use testplatform_apis::{
     collect,
     condition::{EventReason, Request},
@@ -104,25 +104,50 @@ impl ClaimEvent {
             last,
         }
     }
+}
 
-    fn format_line(&self, label: &str, now: Timestamp) -> String {
-        let times = match (self.first.zip(self.last), self.count) {
+/// A warning that `why` shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The event.
+    pub event: ClaimEvent,
+    /// It is about the present phase, and no later event is about its subject.
+    pub is_current: bool,
+}
+
+impl Warning {
+    /// The warning as a line, with its age.
+    pub fn format_line(&self, now: Timestamp) -> String {
+        let event = &self.event;
+        let label = if self.is_current { "Warning" } else { "Earlier" };
+        let times = match (event.first.zip(event.last), event.count) {
             (_, ..=1) | (None, _) => String::new(),
             (Some((first, last)), count) => format!(", x{count} over {}", human(last.duration_since(first))),
         };
-        let age = match ago(self.last, now) {
+        let age = match ago(event.last, now) {
             unknown if unknown.is_empty() => unknown,
             age => format!(" ({age} ago{times})"),
         };
-        format!("{label:<9}  {}{age}", bounded(&format!("{}: {}", self.reason, self.message), 400))
+        format!("{label:<9}  {}{age}", bounded(&format!("{}: {}", event.reason, event.message), 400))
+    }
+
+    /// The warning for programs.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "reason": self.event.reason,
+            "message": bounded(&self.event.message, 400),
+            "count": self.event.count,
+            "last": self.event.last.map(|at| at.to_string()),
+            "current": self.is_current,
+        })
     }
 }
 
-/// Lines about the warnings among a claim's events, which are ordered from the newest on. `since`: when the claim's present phase began.
+/// The warnings to show among a claim's events, which are ordered from the newest on. `since`: when the claim's present phase began.
 ///
 /// A warning is current if it is of the present phase and no later event is about its subject. Without a current one the newest earlier
-/// warning is shown under that name.
-pub fn warning_lines(events: &[ClaimEvent], since: Option<Timestamp>, now: Timestamp) -> Vec<String> {
+/// warning is shown.
+pub fn select_warnings(events: &[ClaimEvent], since: Option<Timestamp>) -> Vec<Warning> {
     let begin = since.and_then(|since| since.checked_sub(SAME_TRANSITION).ok());
     let mut subjects = Vec::new();
     let mut current = Vec::new();
@@ -134,12 +159,15 @@ pub fn warning_lines(events: &[ClaimEvent], since: Option<Timestamp>, now: Times
         subjects.push(subject);
         let of_phase = event.last.is_some_and(|last| begin.is_none_or(|begin| last >= begin));
         if event.warning && of_phase {
-            current.push(event.format_line("Warning", now));
+            current.push(Warning { event: event.clone(), is_current: true });
         }
     }
     if current.is_empty() {
         let earlier = events.iter().find(|event| event.warning);
-        return earlier.map(|event| event.format_line("Earlier", now)).into_iter().collect();
+        return earlier
+            .map(|event| Warning { event: event.clone(), is_current: false })
+            .into_iter()
+            .collect();
     }
     current.truncate(SHOWN);
     current

@@ -86,7 +86,7 @@ fn refuse_dropped_lifetime(existing: &Claim, manifest: &Claim) -> Option<Stop> {
     missing.then(|| {
         let message = format!("without a lifetime {} may end at once", existing.label());
         let advice = format!(
-            "It was created with one of {}: set that or another in the manifest. {INSTEAD}",
+            "It was created with lifetime {}: set a lifetime in the manifest. {INSTEAD}",
             was.to_short_string()
         );
         Stop::new(Exit::Usage, message, advice)

@@ -75,10 +75,10 @@ impl Exit {
     }
 }
 
-/// The list of codes as `--help` has it.
-pub fn list() -> String {
+/// A list of codes as `--help` has it.
+pub fn list(exits: &[Exit]) -> String {
     let mut text = String::from("Exit codes:\n");
-    for exit in Exit::ALL {
+    for exit in exits {
         let _ = writeln!(text, "{:>3}  {}", exit.code(), exit.meaning());
     }
     text

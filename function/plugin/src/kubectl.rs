@@ -84,6 +84,28 @@ impl Kubectl {
         Ok((printed, None))
     }
 
+    /// Runs it without a terminal, silently, and no longer than a limit. Returns what it printed; none if it did not succeed in time.
+    /// For completion, which must neither ask for anything nor print an error.
+    pub fn run_silently(&self, arguments: &[&str], limit: Duration) -> Option<String> {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().ok()?;
+        let mut stdout = child.stdout.take()?;
+        let (sender, printed) = channel();
+        // Not joined: a program that kubectl runs to log somebody in may hold the pipe for longer.
+        thread::spawn(move || {
+            let mut text = String::new();
+            let read = stdout.read_to_string(&mut text);
+            let _ = sender.send(read.is_ok().then_some(text));
+        });
+        let text = printed.recv_timeout(limit).ok().flatten();
+        if text.is_none() {
+            let _ = child.kill();
+        }
+        let status = child.wait().ok()?;
+        text.filter(|_| status.success())
+    }
+
     /// Runs it for an object or a list; none if it prints nothing.
     pub fn json(&self, arguments: &[&str]) -> Result<Option<Value>, Trouble> {
         let printed = self.run(arguments, None)?;
@@ -139,8 +161,8 @@ fn requested_name<'a>(arguments: &[&'a str]) -> Option<&'a str> {
 pub enum WatchEvent {
     /// The object, as it is now.
     Object(Value),
-    /// The object is gone.
-    Deleted,
+    /// The object is gone; its last state.
+    Deleted(Value),
     /// Nothing for now.
     Nothing,
     /// kubectl, or what it runs to log somebody in, said something and goes on.
@@ -183,7 +205,7 @@ fn parse_event(begun: &mut String, line: &str) -> WatchEvent {
     begun.clear();
     let object = event["object"].take();
     match event["type"].as_str() {
-        Some("DELETED") => WatchEvent::Deleted,
+        Some("DELETED") => WatchEvent::Deleted(object),
         Some("ADDED" | "MODIFIED") => WatchEvent::Object(object),
         _ => WatchEvent::Nothing,
     }
@@ -224,7 +246,8 @@ mod tests {
             [WatchEvent::Nothing, WatchEvent::Nothing, WatchEvent::Nothing, WatchEvent::Nothing]
         );
         assert_eq!(events[4], WatchEvent::Object(object));
-        assert_eq!(parse_event(&mut begun, r#"{"type":"DELETED","object":{}}"#), WatchEvent::Deleted);
+        let deleted = WatchEvent::Deleted(serde_json::json!({}));
+        assert_eq!(parse_event(&mut begun, r#"{"type":"DELETED","object":{}}"#), deleted);
         assert_eq!(parse_event(&mut begun, r#"{"type":"ERROR","object":{}}"#), WatchEvent::Nothing);
         assert_eq!(begun, "");
     }

@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use anstream::{AutoStream, ColorChoice};
 use jiff::Timestamp;
 use kubectl_testplatform::{exit::Exit, session::Surroundings};
 use signal_hook::{consts::SIGINT, flag, low_level::emulate_default_handler};
@@ -28,11 +29,21 @@ fn main() -> ExitCode {
 fn read_surroundings() -> Surroundings {
     let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     Surroundings {
+        version: testplatform_version::version!(),
         now,
         variable: |name| std::env::var_os(name),
         terminal: !dumb && io::stderr().is_terminal(),
+        colors: AutoStream::choice(&io::stdout()) != ColorChoice::Never,
+        columns: terminal_columns(),
         interrupted,
     }
+}
+
+/// Width of the terminal to which stdout goes.
+fn terminal_columns() -> Option<usize> {
+    let out = io::stdout();
+    let size = out.is_terminal().then(|| rustix::termios::tcgetwinsize(&out).ok()).flatten()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 /// `true` if Ctrl-C was pressed since the first call. Until that call it ends the program at once, and a second one does so ever after.

@@ -104,13 +104,13 @@ impl Owner {
 
 /// That the Secret that a claim names is another's, as what is said of the Secret; none if it is not, or there is none.
 pub fn foreign_owner(claim: &Claim, secret: &Lookup<ObservedSecret>) -> Option<String> {
-    let by_word = || reports_foreign_secret(claim).then(|| "is not this claim's".to_owned());
+    let by_word = || reports_foreign_secret(claim).then(|| "belongs to another owner".to_owned());
     match (claim.flavour, secret) {
         (Flavour::Claim, Lookup::Found(ObservedSecret { owner, .. })) if !owner.uid.is_empty() => {
-            (!owner.holds_for(claim)).then(|| format!("is that of {}", owner.label))
+            (!owner.holds_for(claim)).then(|| format!("belongs to {}", owner.label))
         }
         (Flavour::Claim, Lookup::Found(ObservedSecret { owner, .. })) => {
-            (!owner.connection).then(|| "was not made by Crossplane".to_owned())
+            (!owner.connection).then(|| "was not created by Crossplane".to_owned())
         }
         (Flavour::Claim, Lookup::Forbidden | Lookup::NotAsked) | (Flavour::Cluster, _) => by_word(),
         (Flavour::Claim, Lookup::Missing) => None,

@@ -16,18 +16,25 @@ use super::{
     facts::{Facts, Lookup, composed_objects, composite_name},
     kubectl::Kubectl,
     observed_secret::{KEYS, ObservedSecret},
+    style::Paint,
     trouble::Trouble,
 };
 
 /// Where the program is: the clock, the environment, the terminal. Given by `main`, which alone reads them.
 #[derive(Clone, Copy)]
 pub struct Surroundings {
+    /// Version and commit of the program.
+    pub version: &'static str,
     /// The clock.
     pub now: fn() -> Timestamp,
     /// A variable of the environment.
     pub variable: fn(&str) -> Option<OsString>,
     /// stderr is a terminal, on which a line can be written over.
     pub terminal: bool,
+    /// stdout is a terminal that shows colours, and the environment does not forbid them.
+    pub colors: bool,
+    /// Width of the terminal to which stdout goes; none if it goes elsewhere.
+    pub columns: Option<usize>,
     /// Returns `true` if somebody pressed Ctrl-C. After the first call, Ctrl-C no longer ends the program by itself.
     pub interrupted: fn() -> bool,
 }
@@ -44,6 +51,10 @@ pub struct Session<'a> {
     pub err: &'a mut dyn Write,
     /// How this command line gets to the claim.
     pub way: CommandContext,
+    /// Colours of the requested output.
+    pub paint: Paint,
+    /// The reader of the output has closed its pipe, so a watch ends.
+    pub is_unread: bool,
 }
 
 impl From<io::Error> for Stop {
@@ -65,7 +76,14 @@ impl Session<'_> {
 
     /// A text of the answer. A reader that has seen enough (`get -A | head`) is no error.
     pub fn print(&mut self, text: &str) -> Result<(), Stop> {
-        Ok(self.out.write_all(text.as_bytes()).or_else(ignore_broken_pipe)?)
+        let written = self.out.write_all(text.as_bytes());
+        self.is_unread |= written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
+        Ok(written.or_else(ignore_broken_pipe)?)
+    }
+
+    /// Hands on what was printed so far: a reader of a watch sees each change at once.
+    pub fn flush(&mut self) -> Result<(), Stop> {
+        Ok(self.out.flush().or_else(ignore_broken_pipe)?)
     }
 
     /// A line beside the answer. It is no matter whether anybody reads it.
@@ -91,7 +109,7 @@ impl Session<'_> {
             None => Err(Stop::new(
                 Exit::Error,
                 "this cluster serves neither testplatformclusters nor testclusters of ci.openshift.org",
-                "Is it the right one? `kubectl config current-context` tells which it is, --context names another.",
+                "Is it the right one? `kubectl config current-context` shows its name; --context selects another.",
             )),
         }
     }

@@ -107,7 +107,7 @@ fn explain_teardown(facts: &Facts) -> PendingStep {
     let words = condition.map_or_else(|| claim.message(), ReportedCondition::message);
     let words = if words.is_empty() { String::new() } else { format!(": {words}") };
     let todo = with_entry(
-        "wait; it often takes longer than making the cluster did",
+        "wait; this often takes longer than creating the cluster",
         JobCompleted::TearingDown.as_str(),
     );
     PendingStep::new(format!("the hub to tear the cluster down{words}"), todo)
@@ -123,7 +123,7 @@ fn explain_foreign_secret(facts: &Facts) -> Option<PendingStep> {
 fn explain_ready_claim(facts: &Facts, way: &CommandContext, now: Timestamp) -> PendingStep {
     let claim = &facts.claim;
     if claim.phase() == Some(Phase::Degraded) {
-        let todo = with_entry("wait; if it does not recover, ask for a new cluster", "Degraded");
+        let todo = with_entry("wait; if it does not recover, request a new cluster", "Degraded");
         return PendingStep::new(
             format!("the hub to report the cluster healthy again: {}", claim.message()),
             todo,
@@ -149,7 +149,7 @@ fn explain_ready_claim(facts: &Facts, way: &CommandContext, now: Timestamp) -> P
         let what = format!("Crossplane to write the kubeconfig into Secret {}", claim.secret());
         return PendingStep::new(
             what,
-            "wait a few seconds; if it stays, ask the administrators whether Crossplane runs",
+            "wait a few seconds; if nothing changes, ask the administrators whether Crossplane runs",
         );
     }
     let end = match claim.expires_at() {
@@ -189,14 +189,14 @@ fn explain_missing_link(facts: &Facts, way: &CommandContext, now: Timestamp) -> 
             || "Crossplane does not run, or there is no definition or no Composition for it".to_owned(),
             ReportedCondition::message,
         );
-        let todo = "wait a few seconds; if it stays, ask the administrators, who see it in `kubectl get xrd,composition`";
-        return Some(PendingStep::new(format!("Crossplane to make a composite: {words}"), todo));
+        let todo = "wait a few seconds; if nothing changes, ask the administrators: `kubectl get xrd,composition` shows the cause";
+        return Some(PendingStep::new(format!("Crossplane to create a composite: {words}"), todo));
     }
     if matches!(facts.composite, Lookup::Missing) {
-        let what = format!("composite {}, which is gone", composite_name(claim));
+        let what = format!("composite {}, which was deleted", composite_name(claim));
         return Some(PendingStep::new(
             what,
-            "ask for a new cluster; who deleted it, the administrators see in their audit log",
+            "request a new cluster; the administrators' audit log shows who deleted it",
         ));
     }
     if let Some(composite) = facts.composite.found() {
@@ -205,13 +205,13 @@ fn explain_missing_link(facts: &Facts, way: &CommandContext, now: Timestamp) -> 
             return Some(PendingStep::new(what, advice::remote(Remote::Paused)));
         }
         if let (Mark::Bad, words, _) = read_synced(composite) {
-            let what = format!("Crossplane to get through a pass over the composite: {words}");
+            let what = format!("Crossplane to reconcile the composite: {words}");
             return Some(PendingStep::new(what, with_entry(admin, "FunctionErrors")));
         }
     }
     let fatal = claim.condition(ConditionType::ClusterReady).filter(|c| c.reason() == "FatalError");
     if let Some(condition) = fatal.or(own) {
-        let what = format!("Crossplane to get through a pass over the composite: {}", condition.message());
+        let what = format!("Crossplane to reconcile the composite: {}", condition.message());
         return Some(PendingStep::new(what, with_entry(admin, "FunctionErrors")));
     }
     let refusal = claim.condition(ConditionType::RequestAccepted).filter(|c| c.is_denied());
@@ -278,21 +278,22 @@ fn explain_provisioning(facts: &Facts) -> PendingStep {
         return PendingStep::new(format!("the kubeconfig: {words}"), todo);
     }
     if word == ClusterReady::SettingUp.as_str() {
-        return PendingStep::new(format!("what the template sets up: {}", claim.message()), patience(word));
+        return PendingStep::new(format!("the setup by the template: {}", claim.message()), patience(word));
     }
     if word == ClusterReady::SetupFailed.as_str() {
         let todo = with_entry("ask the administrators to look at it; it may still become ready", word);
-        return PendingStep::new(format!("what the template sets up: {}", claim.message()), todo);
+        return PendingStep::new(format!("the setup by the template: {}", claim.message()), todo);
     }
     let primary_object = facts.primary_object().map(read_synced);
     if let (Lookup::Found(_), Some((Mark::Waits, ..))) = (&facts.objects, &primary_object) {
-        let todo = "wait a few seconds; if it stays, ask the administrators whether provider-kubernetes runs";
-        return PendingStep::new("provider-kubernetes to ask the hub for the cluster", todo);
+        let todo =
+            "wait a few seconds; if nothing changes, ask the administrators whether provider-kubernetes runs";
+        return PendingStep::new("provider-kubernetes to request the cluster from the hub", todo);
     }
     let queue = claim.object["status"]["queue"]["position"].as_i64();
     match (claim.phase(), queue) {
         (Some(Phase::Pending) | None, Some(_)) => PendingStep::new(
-            format!("its turn: {}", claim.message()),
+            format!("its turn in the queue: {}", claim.message()),
             "wait, or end clusters that are no longer needed",
         ),
         (Some(Phase::Pending) | None, None) => {

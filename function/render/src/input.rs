@@ -15,7 +15,7 @@ use super::{
     files::{self, Document},
     pool,
     schema::Definition,
-    strict::unknown_fields,
+    strict::unknown_object_fields,
 };
 
 /// Annotation with the name of a composed resource within its composite.
@@ -112,7 +112,7 @@ fn check_fields(given: &Document) -> Result<(), Error> {
     if given.text("/apiVersion") != claim::API_VERSION || !kinds.contains(&given.text("/kind")) {
         return Ok(());
     }
-    let unknown = unknown_fields(&given.object["spec"]);
+    let unknown = unknown_object_fields(&given.object);
     match unknown.as_slice() {
         [] => Ok(()),
         [field] => Err(given.error(format!("{field} is unknown; correct its name or remove it"))),

@@ -34,7 +34,7 @@ pub use args::RenderArgs;
 pub use error::Error;
 pub use input::Input;
 pub use pipeline::{Pass, Rendered, run};
-pub use strict::unknown_fields;
+pub use strict::unknown_object_fields;
 
 /// Renders what the arguments name onto `out`; what the user should know beside it goes to `notes`.
 ///

@@ -35,9 +35,42 @@ const CROSSPLANES: [&str; 12] = [
     "writeConnectionSecretToRef",
 ];
 
+/// Members of a claim or a composite.
+const MEMBERS: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
+/// Members of `metadata` in a manifest.
+const METADATA: [&str; 15] = [
+    "annotations",
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "finalizers",
+    "generateName",
+    "generation",
+    "labels",
+    "managedFields",
+    "name",
+    "namespace",
+    "ownerReferences",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+];
+
+/// Paths of fields in a claim or a composite that its definition does not have, those of the object and its metadata included.
+pub fn unknown_object_fields(object: &Value) -> Vec<String> {
+    let names = |object: &Value| {
+        object.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect::<Vec<_>>()
+    };
+    let own = names(object).into_iter().filter(|name| !MEMBERS.contains(&name.as_str()));
+    let metadata = names(&object["metadata"]).into_iter().filter(|name| !METADATA.contains(&name.as_str()));
+    own.chain(metadata.map(|name| format!("metadata.{name}")))
+        .chain(unknown_fields(&object["spec"]))
+        .collect()
+}
+
 /// Paths of fields in the spec of a claim, or of a composite for a claim, that its definition does not have. Fields of `ciOperator` are those
 /// of the hub, and `parameters` those of a template.
-pub fn unknown_fields(spec: &Value) -> Vec<String> {
+fn unknown_fields(spec: &Value) -> Vec<String> {
     let mut unknown = Vec::new();
     let mut check = |pointer: &str, fields: &[&str]| {
         for (path, object) in list_objects(spec, pointer) {
@@ -170,6 +203,16 @@ mod tests {
             "spec.hub.selector.matchLables",
         ];
         assert_eq!(unknown_fields(&spec), expected);
+    }
+
+    #[test]
+    fn unknown_fields_are_found_beside_the_spec() {
+        let object = json!({
+            "apiVersion": "v", "kind": "K", "spce": {}, "status": { "any": 1 },
+            "metadata": { "name": "n", "lables": {}, "uid": "" }, "spec": { "lifetme": "1h" },
+        });
+        let expected = ["spce", "metadata.lables", "spec.lifetme"];
+        assert_eq!(unknown_object_fields(&object), expected);
     }
 
     #[test]

@@ -25,8 +25,12 @@ use testplatform_composites::{
         wire,
     },
 };
-use testplatform_process::panics;
+use testplatform_process::{
+    panics,
+    trace_context::{HEADER, TraceContext, continue_trace},
+};
 use tonic::{Request, Response, Status, async_trait};
+use tracing::Span;
 
 use super::metrics::Metrics;
 
@@ -68,7 +72,27 @@ impl Function {
 
     /// Answers one call, whatever the handler does.
     pub fn answer(&self, request: &RunFunctionRequest) -> RunFunctionResponse {
+        self.answer_traced(request, None)
+    }
+
+    fn answer_call(&self, request: &Request<RunFunctionRequest>) -> RunFunctionResponse {
+        let caller = request.metadata().get(HEADER).and_then(|header| header.to_str().ok());
+        self.answer_traced(request.get_ref(), caller.and_then(TraceContext::parse))
+    }
+
+    /// Answers one call in a span of its own, which continues the trace of its caller.
+    fn answer_traced(
+        &self,
+        request: &RunFunctionRequest,
+        caller: Option<TraceContext<'_>>,
+    ) -> RunFunctionResponse {
         let start = Instant::now();
+        let xr = read_identity(request);
+        let span = call_span(&xr, caller);
+        if let Some(caller) = &caller {
+            continue_trace(&span, caller);
+        }
+        let _entered = span.entered();
         let now = (self.clock)();
         let mut response =
             catch_unwind(AssertUnwindSafe(|| (self.handler)(request, now))).unwrap_or_else(|payload| {
@@ -94,7 +118,7 @@ impl Function {
             bytes = response.encoded_len();
         }
         self.metrics.observe(&response, bytes);
-        log_call(request, &response, bytes, start);
+        log_call(request, &xr, &response, bytes, start);
         response
     }
 }
@@ -133,11 +157,33 @@ struct Metadata<'a> {
     namespace: &'a str,
     #[serde(default)]
     name: &'a str,
+    #[serde(default)]
+    uid: &'a str,
 }
 
-fn log_call(request: &RunFunctionRequest, response: &RunFunctionResponse, bytes: usize, start: Instant) {
+fn read_identity(request: &RunFunctionRequest) -> Identity<'_> {
     let composite = request.observed.as_ref().and_then(|observed| observed.composite.as_ref());
-    let xr: Identity<'_> = composite.and_then(|xr| wire::from_struct(&xr.resource).ok()).unwrap_or_default();
+    composite.and_then(|xr| wire::from_struct(&xr.resource).ok()).unwrap_or_default()
+}
+
+/// Span of a call: the composite, and the trace of the caller if it has one.
+fn call_span(xr: &Identity<'_>, caller: Option<TraceContext<'_>>) -> Span {
+    let (namespace, trace_id, parent_id) = (
+        Some(xr.metadata.namespace).filter(|namespace| !namespace.is_empty()),
+        caller.map(|caller| caller.trace_id),
+        caller.map(|caller| caller.parent_id),
+    );
+    let (name, uid) = (xr.metadata.name, xr.metadata.uid);
+    tracing::info_span!("RunFunction", kind = xr.kind, namespace, name, uid, trace_id, parent_id)
+}
+
+fn log_call(
+    request: &RunFunctionRequest,
+    xr: &Identity<'_>,
+    response: &RunFunctionResponse,
+    bytes: usize,
+    start: Instant,
+) {
     let results = |severity: Severity| {
         response.results.iter().filter(|result| result.severity == i32::from(severity)).count()
     };
@@ -164,7 +210,7 @@ impl proto::v1::function_runner_service_server::FunctionRunnerService for Functi
         &self,
         request: Request<RunFunctionRequest>,
     ) -> Result<Response<RunFunctionResponse>, Status> {
-        Ok(Response::new(self.answer(request.get_ref())))
+        Ok(Response::new(self.answer_call(&request)))
     }
 }
 
@@ -174,6 +220,6 @@ impl proto::v1beta1::function_runner_service_server::FunctionRunnerService for F
         &self,
         request: Request<RunFunctionRequest>,
     ) -> Result<Response<RunFunctionResponse>, Status> {
-        Ok(Response::new(self.answer(request.get_ref())))
+        Ok(Response::new(self.answer_call(&request)))
     }
 }

@@ -11,6 +11,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 use testplatform_composites::sdk::proto::{RunFunctionResponse, Severity};
+use testplatform_process::metrics::add_earlier_names;
 
 /// Go's default buckets, and finer ones below: a call takes well under a millisecond.
 const SECONDS: [f64; 16] =
@@ -21,15 +22,25 @@ const BYTES: [f64; 7] = [1024.0, 4096.0, 16_384.0, 65_536.0, 262_144.0, 1_048_57
 
 /// Every metric by the name under which Prometheus has it, for rules and panels; histograms without `_bucket`, `_sum` and `_count`.
 pub const EXPORTED: [&str; 9] = [
-    "function_build_info",
-    "function_panics_total",
-    "function_response_bytes",
-    "function_results_total",
-    "function_tls_certificate_loads_total",
-    "function_tls_handshake_failures_total",
     "grpc_server_handled_total",
     "grpc_server_handling_seconds",
     "grpc_server_started_total",
+    "testplatform_function_build_info",
+    "testplatform_function_panics_total",
+    "testplatform_function_response_bytes",
+    "testplatform_function_results_total",
+    "testplatform_function_tls_certificate_loads_total",
+    "testplatform_function_tls_handshake_failures_total",
+];
+
+/// Metrics that had another name until 0.1, and are exported under both for one release: the earlier name, and the current one.
+pub const RENAMED: [(&str, &str); 6] = [
+    ("function_build_info", "testplatform_function_build_info"),
+    ("function_panics_total", "testplatform_function_panics_total"),
+    ("function_response_bytes", "testplatform_function_response_bytes"),
+    ("function_results_total", "testplatform_function_results_total"),
+    ("function_tls_certificate_loads_total", "testplatform_function_tls_certificate_loads_total"),
+    ("function_tls_handshake_failures_total", "testplatform_function_tls_handshake_failures_total"),
 ];
 
 /// One method of one service.
@@ -102,26 +113,30 @@ impl Default for Metrics {
             Unit::Seconds,
             handling.clone(),
         );
-        registry.register("function_results", "Results given, by severity", results.clone());
-        registry.register("function_panics", "Calls in which the function panicked", panics.clone());
+        registry.register("testplatform_function_results", "Results given, by severity", results.clone());
+        registry.register(
+            "testplatform_function_panics",
+            "Calls in which the function panicked",
+            panics.clone(),
+        );
         registry.register_with_unit(
-            "function_response",
+            "testplatform_function_response",
             "Size of responses",
             Unit::Bytes,
             response_bytes.clone(),
         );
         registry.register(
-            "function_tls_handshake_failures",
+            "testplatform_function_tls_handshake_failures",
             "Connections refused or lost before the TLS handshake was done",
             handshake_failures.clone(),
         );
         registry.register(
-            "function_tls_certificate_loads",
+            "testplatform_function_tls_certificate_loads",
             "Attempts to load certificates that changed on disk",
             certificate_loads.clone(),
         );
         registry.register(
-            "function_build",
+            "testplatform_function_build",
             "The version that is running",
             Info::new([("version", env!("CARGO_PKG_VERSION"))]),
         );
@@ -142,6 +157,11 @@ impl Default for Metrics {
 impl Metrics {
     /// Everything in the text format of `OpenMetrics`.
     pub fn encode(&self) -> Result<String, std::fmt::Error> {
+        Ok(add_earlier_names(&self.encode_current()?, &RENAMED))
+    }
+
+    /// Everything under current names alone.
+    fn encode_current(&self) -> Result<String, std::fmt::Error> {
         let mut out = String::new();
         text::encode(&mut out, &self.registry)?;
         Ok(out)
@@ -179,10 +199,14 @@ impl Metrics {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::{collections::BTreeSet, fs};
 
     use super::*;
     use testplatform_composites::sdk::proto::Result as Said;
+    use testplatform_process::metrics::list_families;
+
+    /// Help, type and labels of every metric, from which the reference is made.
+    const LISTING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/metrics.txt");
 
     #[test]
     fn exported_metrics_equal_the_documented_ones() {
@@ -196,7 +220,19 @@ mod tests {
         let response =
             RunFunctionResponse { results: vec![Said::default()], ..RunFunctionResponse::default() };
         metrics.observe(&response, 1);
-        let text = metrics.encode().unwrap();
+        let text = metrics.encode_current().unwrap();
+        let listing = list_families(&text);
+        if std::env::var_os("SNAPSHOTS").is_some_and(|value| value == "overwrite") {
+            fs::write(LISTING, &listing).unwrap();
+        }
+        assert_eq!(fs::read_to_string(LISTING).unwrap_or_default(), listing, "run `just snapshots`");
+        for (earlier, current) in RENAMED {
+            let both = metrics.encode().unwrap();
+            for name in [earlier, current] {
+                assert!(both.lines().any(|line| line.starts_with(name)), "{name}: {both}");
+            }
+            assert!(EXPORTED.contains(&current), "{current}");
+        }
         let samples = text.lines().filter(|line| !line.starts_with('#'));
         let names: BTreeSet<&str> = samples
             .filter_map(|line| line.split(['{', ' ']).next())

@@ -133,12 +133,12 @@ impl Certs {
                 match loaded {
                     Ok(config) => {
                         current.config = Arc::new(config);
-                        tracing::info!(dir = %self.dir.display(), "certificates changed, using the new ones");
+                        tracing::info!(dir = %self.dir.display(), "certificates reloaded");
                     }
                     Err(error) => tracing::error!(
                         dir = %self.dir.display(),
                         %error,
-                        "certificates changed and cannot be used, keeping the old ones"
+                        "certificates not reloaded; the previous ones stay in use"
                     ),
                 }
             }

@@ -2,6 +2,8 @@
 
 #[path = "../../../process/tests/panicked/mod.rs"]
 mod panicked;
+#[path = "../../../version/tests/printed/mod.rs"]
+mod printed;
 
 use std::{
     io::{BufReader, Read as _},
@@ -113,15 +115,29 @@ async fn log_line_of_a_call_has_the_name_and_no_content() {
     let xr = json!({
         "apiVersion": "ci.openshift.org/v1alpha1",
         "kind": "XTestPlatformCluster",
-        "metadata": {"name": "mine-abcde", "annotations": {"a": "s3cret"}},
+        "metadata": {"name": "mine-abcde", "uid": "u-1", "annotations": {"a": "s3cret"}},
         "spec": {"b": "s3cret"},
     });
     let composite = Resource { resource: wire::to_struct(&xr).unwrap(), ..Resource::default() };
     let mut request = tagged("the-tag");
     request.observed = Some(State { composite: Some(composite), ..State::default() });
+    let mut request = tonic::Request::new(request);
+    let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    request.metadata_mut().insert("traceparent", trace.parse().unwrap());
     call(&channel(serving.address, None), request).await.unwrap();
     let (_, log) = serving.signal("-TERM");
     let line: Value = log.lines().map(|line| serde_json::from_str(line).unwrap()).next().unwrap();
+    assert_eq!(
+        line["span"],
+        json!({
+            "operation": "RunFunction",
+            "kind": "XTestPlatformCluster",
+            "name": "mine-abcde",
+            "uid": "u-1",
+            "trace_id": "0af7651916cd43dd8448eb211c80319c",
+            "parent_id": "b7ad6b7169203331",
+        })
+    );
     assert_eq!(
         (&line["level"], &line["tag"], &line["xr_kind"], &line["xr_name"]),
         (&json!("info"), &json!("the-tag"), &json!("XTestPlatformCluster"), &json!("mine-abcde"))
@@ -178,5 +194,9 @@ fn help_names_defaults_and_the_environment() {
     for text in ["[default: :9443]", "[env: TLS_SERVER_CERTS_DIR=]", "--max-grpc-message-size", "serve"] {
         assert!(help.contains(text), "{text} in {help}");
     }
-    assert!(run(&["--version"]).stdout.starts_with(b"function-testplatform "));
+}
+
+#[test]
+fn the_version_has_the_commit() {
+    printed::is_version_with_commit(&run(&["--version"]), "function-testplatform");
 }

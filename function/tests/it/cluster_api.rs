@@ -3,6 +3,7 @@
 mod ahead;
 mod ends;
 mod life;
+mod moves;
 mod schema;
 mod status;
 mod updates;
@@ -33,4 +34,21 @@ fn variable(of: &Value, name: &str) -> Value {
 
 fn is(status: &str, reason: &str) -> (String, String) {
     (status.to_owned(), reason.to_owned())
+}
+
+/// A group of nodes of that topology.
+fn group<'a>(world: &'a World, name: &str) -> &'a Value {
+    let groups = topology(world)["workers"]["machineDeployments"].as_array().unwrap();
+    groups.iter().find(|g| g["name"] == name).unwrap_or_else(|| panic!("{groups:?}"))
+}
+
+/// Version and the end of the image: they go together.
+fn release(world: &World) -> (String, String) {
+    let image = variable(&topology(world)["variables"], "imageUUID");
+    let version = topology(world)["version"].as_str().unwrap().to_owned();
+    (version, image.as_str().unwrap()[33..].to_owned())
+}
+
+fn of(version: &str, image: &str) -> (String, String) {
+    (version.to_owned(), image.to_owned())
 }

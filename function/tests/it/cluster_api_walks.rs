@@ -31,7 +31,10 @@ impl Own for Happens {
     const WRITER: &'static str = "topology";
 
     fn world() -> World {
-        World::cluster_api_claim()
+        let mut world = World::cluster_api_claim();
+        let default = ("openstack-v3".to_owned(), json!("enabled"));
+        world.classes.defaults.insert("apiServerLoadBalancer".to_owned(), default);
+        world
     }
 
     fn catalogue() -> Vec<Value> {

@@ -96,6 +96,8 @@ async fn a_pass_over_a_ready_cluster_stays_within_its_budget() {
 
 /// That many calls, so many at a time over one connection, as core does.
 async fn calls(channel: &Channel, request: &RunFunctionRequest, count: u32) {
+    // Once it is answered the client knows how many calls the server takes at a time.
+    call(channel, request.clone()).await.unwrap();
     let mut callers = JoinSet::new();
     for _ in 0..PARALLEL {
         let (channel, request) = (channel.clone(), request.clone());

@@ -27,6 +27,9 @@ const TEST_CLUSTER_COMPOSITION: &str = "package/compositions/testplatform-test-c
 const POOL_COMPOSITION: &str = "package/compositions/testplatform-cluster-pool.yaml";
 const SPACE_COMPOSITION: &str = "package/install/components/spaces/composition.yaml";
 
+/// Directories that show no state of a claim.
+const OTHER_EXAMPLES: [&str; 3] = ["conformance", "gitops", "tekton"];
+
 #[derive(clap::Parser)]
 struct Cli {
     #[command(flatten)]
@@ -40,8 +43,7 @@ fn top() -> PathBuf {
 fn examples() -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(top().join("examples")).unwrap().map(|e| e.unwrap().path());
     let mut found: Vec<_> = entries
-        // These are no states of a claim: the testbed runs the one, people the other.
-        .filter(|path| path.is_dir() && !path.ends_with("tekton") && !path.ends_with("conformance"))
+        .filter(|path| path.is_dir() && !OTHER_EXAMPLES.iter().any(|name| path.ends_with(name)))
         .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path))
         .collect();
     found.sort();

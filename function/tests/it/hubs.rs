@@ -81,6 +81,8 @@ fn wish() -> PlacementRequest {
         version: None,
         classes: BTreeMap::new(),
         zones: [].into(),
+        cluster_class: None,
+        namespace: None,
         excluded: [].into(),
     }
 }

@@ -101,7 +101,7 @@ async fn clients_without_a_good_certificate_are_refused() {
     // A server certificate is not one for clients.
     call_once(&server, &authority, Some(&authority.server())).await.unwrap_err();
     eventually("failures are counted", async || {
-        server.metric("function_tls_handshake_failures_total") >= Some(4.0)
+        server.metric("testplatform_function_tls_handshake_failures_total") >= Some(4.0)
     })
     .await;
     call_once(&server, &authority, Some(&authority.client())).await.unwrap();
@@ -140,13 +140,16 @@ async fn certificates_are_rotated_without_a_restart() {
     // Trusts the new server, but is signed by the old authority.
     call_once(&server, &new, Some(&old_client)).await.unwrap_err();
     call(&open, tagged("an open connection goes on")).await.unwrap();
-    assert_eq!(server.metric("function_tls_certificate_loads_total{outcome=\"success\"}"), Some(1.0));
+    assert_eq!(
+        server.metric("testplatform_function_tls_certificate_loads_total{outcome=\"success\"}"),
+        Some(1.0)
+    );
 
     let garbage = Leaf { certificate: "-----BEGIN".into(), key: String::new() };
     publish(dir.path(), "3", &garbage, "");
     eventually("the garbage is looked at, and the last good certificates are kept", async || {
         call_once(&server, &new, Some(&new_client)).await.unwrap();
-        server.metric("function_tls_certificate_loads_total{outcome=\"failure\"}") == Some(1.0)
+        server.metric("testplatform_function_tls_certificate_loads_total{outcome=\"failure\"}") == Some(1.0)
     })
     .await;
 
@@ -154,7 +157,7 @@ async fn certificates_are_rotated_without_a_restart() {
     publish(dir.path(), "4", &Leaf { key: old.server().key, ..new.server() }, &new.pem());
     eventually("a pair that does not match is not taken", async || {
         call_once(&server, &new, Some(&new_client)).await.unwrap();
-        server.metric("function_tls_certificate_loads_total{outcome=\"failure\"}") == Some(2.0)
+        server.metric("testplatform_function_tls_certificate_loads_total{outcome=\"failure\"}") == Some(2.0)
     })
     .await;
 }
@@ -230,8 +233,8 @@ async fn a_panic_becomes_a_fatal_that_changes_nothing() {
     assert!(!result.message.contains("repeat"), "{}", result.message);
     assert_eq!((response.desired, response.context), (foreign().desired, foreign().context));
     assert_eq!(response.meta.unwrap().tag, "tag");
-    assert_eq!(server.metric("function_panics_total"), Some(1.0));
-    assert_eq!(server.metric("function_results_total{severity=\"fatal\"}"), Some(1.0));
+    assert_eq!(server.metric("testplatform_function_panics_total"), Some(1.0));
+    assert_eq!(server.metric("testplatform_function_results_total{severity=\"fatal\"}"), Some(1.0));
     // The server is as good as before.
     call(&channel(server.address, None), tagged("again")).await.unwrap();
 }
@@ -388,9 +391,9 @@ async fn admin_port() {
         "grpc_server_started_total{grpc_type=\"unary\",grpc_service=\"apiextensions.fn.proto.v1.FunctionRunnerService\",grpc_method=\"RunFunction\"} 1",
         "grpc_server_handled_total{",
         "grpc_server_handling_seconds_bucket{le=\"0.0001\"",
-        "function_response_bytes_count 1",
-        "function_panics_total 0",
-        "function_build_info{version=\"",
+        "testplatform_function_response_bytes_count 1",
+        "testplatform_function_panics_total 0",
+        "testplatform_function_build_info{version=\"",
         "# EOF",
     ] {
         assert!(metrics.contains(part), "{part} in {metrics}");

@@ -1,6 +1,7 @@
 //! The command line of `cargo xpkg build`.
 
 use std::{
+    collections::BTreeSet,
     fs,
     io::Write,
     os::unix::fs::PermissionsExt as _,
@@ -10,36 +11,44 @@ use std::{
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use super::{BuildInfo, Program, images, programs, programs::Workspace, stream};
+use super::{
+    BuildInfo, Platform, Program, images,
+    platform::OperatingSystem,
+    plugin_archive::{archive_name, pack_plugin},
+    programs,
+    programs::Workspace,
+    stream,
+};
 use crate::{
     names::{CONFIGURATION, FUNCTION, PLUGIN, PROVIDER},
-    oci::{Architecture, Artifact, Digest, Image, archive, digest_of, layout},
+    oci::{Artifact, Digest, Image, archive, digest_of, layout},
     registry::Reference,
 };
 
 /// Build the function's package, the provider's image, the Configuration and the kubectl plugin, and print the digest of each.
 ///
-/// Each becomes an OCI layout (a folder, for `cargo xpkg push`) and an archive for each architecture (.xpkg, and .tar for the provider). The
-/// plugin is a static program for each architecture.
+/// Each becomes an OCI layout (a folder, for `cargo xpkg push`) and an archive for each architecture (.xpkg, and .tar for the provider), with a
+/// bill of materials for each program (.cdx.json). The plugin is a program and a .tar.gz for each platform.
 #[derive(clap::Args, Clone, Debug)]
 pub struct BuildArgs {
     /// Folder to write to [default: xpkg in cargo's target directory].
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Static program to use as the function instead of building it; once for each architecture.
+    /// Static program to use as the function instead of building it; once for each platform.
     #[arg(long, value_name = "FILE")]
     function_binary: Vec<PathBuf>,
-    /// Static program to use as the provider instead of building it; once for each architecture.
+    /// Static program to use as the provider instead of building it; once for each platform.
     #[arg(long, value_name = "FILE")]
     provider_binary: Vec<PathBuf>,
-    /// Static program to use as the kubectl plugin instead of building it; once for each architecture.
+    /// Program to use as the kubectl plugin instead of building it; once for each platform.
     #[arg(long, value_name = "FILE")]
     plugin_binary: Vec<PathBuf>,
-    /// Build for this architecture only [default: all whose target is installed].
-    #[arg(long, value_name = "amd64|arm64", value_parser = parse_architecture)]
-    architecture: Vec<Architecture>,
+    /// Build for these platforms [default: Linux on all architectures whose target is installed]. Images are for Linux; macOS
+    /// (darwin/amd64, darwin/arm64) has the plugin alone.
+    #[arg(long, value_name = "OS/ARCHITECTURE", value_delimiter = ',', value_parser = parse_platform)]
+    platform: Vec<Platform>,
     /// Build nothing but the Configuration, for a function that was built elsewhere: REGISTRY/REPOSITORY@sha256:…
-    #[arg(long, value_name = "REF", conflicts_with_all = ["function_binary", "provider_binary", "plugin_binary", "architecture", "registry"])]
+    #[arg(long, value_name = "REF", conflicts_with_all = ["function_binary", "provider_binary", "plugin_binary", "platform", "registry"])]
     function: Option<Reference>,
     /// Registry, and path in it, that the function will be pushed to. The Configuration names it.
     #[arg(long, value_name = "HOST[/PATH]", default_value = "xpkg.example.org")]
@@ -52,9 +61,8 @@ pub struct BuildArgs {
     source_date_epoch: u64,
 }
 
-fn parse_architecture(text: &str) -> Result<Architecture, String> {
-    let found = Architecture::ALL.into_iter().find(|architecture| architecture.as_str() == text);
-    found.ok_or_else(|| "one of amd64 and arm64".to_owned())
+fn parse_platform(text: &str) -> Result<Platform, String> {
+    text.parse().map_err(|error: anyhow::Error| error.to_string())
 }
 
 /// Builds, writes and prints. `package` is the directory of this crate, with the files to pack.
@@ -75,29 +83,7 @@ pub fn run(arguments: &BuildArgs, package: &Path, out: &mut impl Write) -> anyho
             function.digest.clone().context("the function is named without a digest; add @sha256:…")?;
         (function.repository(), digest)
     } else {
-        let repository = format!("{}/{FUNCTION}", arguments.registry.trim_end_matches('/'));
-        // Refuse bad arguments before a build takes minutes.
-        repository.parse::<Reference>().context("--registry cannot be used")?;
-        let programs = obtain_programs(arguments, &workspace, FUNCTION, &arguments.function_binary)?;
-        let stream = stream::render_function(&read_documents(&package.join("input"))?)?;
-        let digest = write_package(
-            &output,
-            FUNCTION,
-            "xpkg",
-            images::build_function(&programs, &stream, &about)?,
-            out,
-        )?;
-        if !arguments.provider_binary.is_empty() || workspace.has_program(PROVIDER) {
-            let programs =
-                self::obtain_programs(arguments, &workspace, PROVIDER, &arguments.provider_binary)?;
-            write_package(&output, PROVIDER, "tar", images::build_provider(&programs, &about)?, out)?;
-        } else {
-            eprintln!("note: {PROVIDER} is left out: this workspace has no such program");
-        }
-        for program in self::obtain_programs(arguments, &workspace, PLUGIN, &arguments.plugin_binary)? {
-            write_plugin(&output, &program.bytes, out)?;
-        }
-        (repository, digest)
+        build_programs(arguments, &workspace, package, &output, &about, out)?
     };
     let [xrds, compositions] = ["xrds", "compositions"].map(|folder| read_documents(&package.join(folder)));
     let stream = stream::render_configuration(&xrds?, &compositions?, &repository, &digest)?;
@@ -107,20 +93,68 @@ pub fn run(arguments: &BuildArgs, package: &Path, out: &mut impl Write) -> anyho
     Ok(())
 }
 
-fn obtain_programs(
+/// Builds and writes everything with a program. Returns the function's repository and digest.
+fn build_programs(
     arguments: &BuildArgs,
     workspace: &Workspace,
-    name: &str,
-    given: &[PathBuf],
-) -> anyhow::Result<Vec<Program>> {
-    if !given.is_empty() {
-        return given.iter().map(|file| workspace.read_program(name, file)).collect();
-    }
-    let architectures = match arguments.architecture.as_slice() {
-        [] => workspace.list_architectures()?,
-        chosen => chosen.to_vec(),
+    package: &Path,
+    output: &Path,
+    about: &BuildInfo,
+    out: &mut impl Write,
+) -> anyhow::Result<(String, Digest)> {
+    let repository = format!("{}/{FUNCTION}", arguments.registry.trim_end_matches('/'));
+    // Refuse bad arguments before a build takes minutes.
+    repository.parse::<Reference>().context("--registry cannot be used")?;
+    let platforms = select_platforms(arguments, workspace)?;
+    let linux: Vec<Platform> =
+        platforms.iter().copied().filter(|platform| platform.os == OperatingSystem::Linux).collect();
+    let obtain = |name: &str, files: &[PathBuf], platforms: &[Platform]| -> anyhow::Result<Vec<Program>> {
+        if files.is_empty() {
+            let build =
+                |platform: &Platform| workspace.build_program(name, *platform, about.revision.as_deref());
+            return platforms.iter().map(build).collect();
+        }
+        files.iter().map(|file| workspace.read_program(name, file)).collect()
     };
-    architectures.into_iter().map(|architecture| workspace.build_program(name, architecture)).collect()
+
+    let programs = obtain(FUNCTION, &arguments.function_binary, &linux)?;
+    let stream = stream::render_function(&read_documents(&package.join("input"))?)?;
+    let images = images::build_function(&programs, &stream, about)?;
+    let digest = write_package(output, FUNCTION, "xpkg", images, out)?;
+    write_bills(output, FUNCTION, &programs)?;
+    if !arguments.provider_binary.is_empty() || workspace.has_program(PROVIDER) {
+        let programs = obtain(PROVIDER, &arguments.provider_binary, &linux)?;
+        write_package(output, PROVIDER, "tar", images::build_provider(&programs, about)?, out)?;
+        write_bills(output, PROVIDER, &programs)?;
+    } else {
+        eprintln!("note: {PROVIDER} is left out: this workspace has no such program");
+    }
+    let licence = workspace.root().join("LICENSE");
+    let licence = fs::read(&licence).with_context(|| format!("cannot read {}", licence.display()))?;
+    let programs = obtain(PLUGIN, &arguments.plugin_binary, &platforms)?;
+    for program in &programs {
+        write_plugin(output, &program.bytes, &licence, about.time, out)?;
+    }
+    write_bills(output, PLUGIN, &programs)?;
+    Ok((repository, digest))
+}
+
+/// The platforms to build for, each once. Fails for one that this machine cannot build for.
+fn select_platforms(arguments: &BuildArgs, workspace: &Workspace) -> anyhow::Result<Vec<Platform>> {
+    let given = [&arguments.function_binary, &arguments.provider_binary, &arguments.plugin_binary];
+    if given.into_iter().all(|files| !files.is_empty()) {
+        return Ok(vec![]);
+    }
+    if arguments.platform.is_empty() {
+        return workspace.list_platforms();
+    }
+    let platforms: BTreeSet<Platform> = arguments.platform.iter().copied().collect();
+    ensure!(
+        platforms.iter().any(|platform| platform.os == OperatingSystem::Linux),
+        "--platform has no Linux platform, which images need; add linux/amd64 or linux/arm64"
+    );
+    platforms.iter().try_for_each(|platform| workspace.check_platform(*platform))?;
+    Ok(platforms.into_iter().collect())
 }
 
 /// Writes one package in both formats, and prints its digest.
@@ -150,9 +184,26 @@ fn write_package(
     Ok(digest)
 }
 
-/// Writes the plugin for one architecture, and prints its digest.
-fn write_plugin(output: &Path, program: &[u8], out: &mut impl Write) -> anyhow::Result<()> {
-    let name = format!("{PLUGIN}-linux-{}", Architecture::of_program(program)?);
+/// Writes the bill of materials of each program.
+fn write_bills(output: &Path, name: &str, programs: &[Program]) -> anyhow::Result<()> {
+    for program in programs {
+        let platform = Platform::of_program(&program.bytes)?;
+        let path = output.join(format!("{name}-{}.cdx.json", platform.file_name()));
+        fs::write(&path, &program.sbom).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Writes the plugin for one platform, as a program and as an archive, and prints their digests.
+fn write_plugin(
+    output: &Path,
+    program: &[u8],
+    licence: &[u8],
+    time: u64,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    let platform = Platform::of_program(program)?;
+    let name = format!("{PLUGIN}-{}", platform.file_name());
     let path = output.join(&name);
     let write = || {
         // Never write over a running program: the kernel refuses that.
@@ -161,7 +212,12 @@ fn write_plugin(output: &Path, program: &[u8], out: &mut impl Write) -> anyhow::
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
     };
     write().with_context(|| format!("cannot write {}", path.display()))?;
-    writeln!(out, "{name} {}", digest_of(program)).context("cannot print")
+    writeln!(out, "{name} {}", digest_of(program)).context("cannot print")?;
+    let archive = pack_plugin(program, licence, time)?;
+    let name = archive_name(platform);
+    let path = output.join(&name);
+    fs::write(&path, &archive).with_context(|| format!("cannot write {}", path.display()))?;
+    writeln!(out, "{name} {}", digest_of(&archive)).context("cannot print")
 }
 
 /// The YAML files of a directory, sorted by name. Kustomizations are skipped: they are no part of a package.

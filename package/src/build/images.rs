@@ -100,7 +100,7 @@ fn build_runtime_image(
             bytes: program.sbom.clone(),
         },
     ];
-    // The program comes first: a package with only new metadata shares this layer with its predecessor.
+    // The program comes first: two packages of one commit that differ in metadata share this layer.
     let mut layers = vec![layer::pack_layer(&files, about.time)?];
     layers.extend(package);
     let start = Start { entrypoint: vec![format!("/{name}")], user: USER.to_owned(), ports };

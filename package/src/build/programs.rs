@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context as _, bail, ensure};
 use cargo_metadata::{Message, Metadata, MetadataCommand};
 
-use super::{Program, sbom};
+use super::{Platform, Program, cross::CrossCompiler, platform::OperatingSystem, sbom};
 use crate::oci::Architecture;
 
 /// The workspace that is built.
@@ -42,6 +42,11 @@ impl Workspace {
         Ok(Self { root: metadata.workspace_root.clone().into(), cargo, cargo_home, target, metadata })
     }
 
+    /// Root of the workspace.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Cargo's target directory.
     pub fn target_directory(&self) -> &Path {
         &self.target
@@ -60,21 +65,16 @@ impl Workspace {
             .any(|p| p.name.as_str() == program && p.targets.iter().any(|t| t.is_bin() && t.name == program))
     }
 
-    /// The architectures that this machine can build for: its own and those whose standard library is installed.
+    /// The Linux platforms that this machine can build for: those whose standard library is installed.
     ///
     /// # Errors
-    /// If the compiler cannot be run, or no architecture remains.
-    pub fn list_architectures(&self) -> anyhow::Result<Vec<Architecture>> {
-        let output = Command::new("rustc")
-            .args(["--print", "sysroot"])
-            .current_dir(&self.root)
-            .output()
-            .context("cannot run rustc")?;
-        let sysroot = String::from_utf8(output.stdout).context("rustc names no sysroot")?;
-        let installed = Path::new(sysroot.trim()).join("lib/rustlib");
+    /// If the compiler cannot be run, or no platform remains.
+    pub fn list_platforms(&self) -> anyhow::Result<Vec<Platform>> {
+        let installed = self.installed_targets()?;
         let found: Vec<_> = Architecture::ALL
             .into_iter()
-            .filter(|architecture| installed.join(architecture.target_triple()).join("lib").is_dir())
+            .filter(|architecture| has_library(&installed, architecture.target_triple()))
+            .map(Platform::linux)
             .collect();
         ensure!(
             !found.is_empty(),
@@ -84,18 +84,53 @@ impl Workspace {
         Ok(found)
     }
 
-    /// Builds a program and its bill of materials.
+    /// Checks that this machine can build for a platform, before a build for another takes minutes.
+    ///
+    /// # Errors
+    /// If the standard library or a compiler is missing.
+    pub fn check_platform(&self, platform: Platform) -> anyhow::Result<()> {
+        let target = platform.target_triple();
+        // Cargo builds the standard library itself if this variable says so.
+        ensure!(
+            path_variable("CARGO_UNSTABLE_BUILD_STD").is_some()
+                || has_library(&self.installed_targets()?, target),
+            "{platform} needs Rust's standard library for {target}; install it with rustup target add {target}, or leave out {platform}"
+        );
+        CrossCompiler::find(platform).map(|_| ())
+    }
+
+    /// Directory with a folder for each installed target of the compiler.
+    fn installed_targets(&self) -> anyhow::Result<PathBuf> {
+        let output = Command::new("rustc")
+            .args(["--print", "sysroot"])
+            .current_dir(&self.root)
+            .output()
+            .context("cannot run rustc")?;
+        let sysroot = String::from_utf8(output.stdout).context("rustc names no sysroot")?;
+        Ok(Path::new(sysroot.trim()).join("lib/rustlib"))
+    }
+
+    /// Builds a program, which prints `commit` with its version, and its bill of materials.
     ///
     /// # Errors
     /// If the build fails.
-    pub fn build_program(&self, program: &str, architecture: Architecture) -> anyhow::Result<Program> {
-        let target = architecture.target_triple();
+    pub fn build_program(
+        &self,
+        program: &str,
+        platform: Platform,
+        commit: Option<&str>,
+    ) -> anyhow::Result<Program> {
+        let target = platform.target_triple();
+        let compiler = CrossCompiler::find(platform)?;
         let output = Command::new(&self.cargo)
-            .arg("build")
+            .arg(compiler.subcommand)
             .args(cargo_arguments(program))
             .args(["--target", target, "--message-format", "json-render-diagnostics"])
-            .env("CARGO_ENCODED_RUSTFLAGS", self.rust_flags(architecture))
+            .env("CARGO_ENCODED_RUSTFLAGS", self.rust_flags(platform))
+            .envs(compiler.variables)
             .env_remove("RUSTFLAGS")
+            // Set even if the commit is unknown: git is not asked a second time, and the same arguments give the same bytes.
+            .env("TESTPLATFORM_COMMIT", commit.unwrap_or_default())
             .current_dir(&self.root)
             .stdin(Stdio::null())
             .stderr(Stdio::inherit())
@@ -111,11 +146,11 @@ impl Workspace {
             }
         }
         let executable = executable.with_context(|| format!("cargo does not say where {program} is"))?;
-        if architecture.is_native() {
+        if platform.is_native() {
             verify_start(executable.as_std_path())?;
         }
         let bytes = fs::read(&executable).with_context(|| format!("cannot read {executable}"))?;
-        Ok(Program { bytes, sbom: self.describe_program(program, architecture)? })
+        Ok(Program { bytes, sbom: self.describe_program(program, platform)? })
     }
 
     /// Reads a program that was built before.
@@ -124,15 +159,15 @@ impl Workspace {
     /// If the file cannot be read, or is no program that an image can contain.
     pub fn read_program(&self, program: &str, file: &Path) -> anyhow::Result<Program> {
         let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-        let architecture = Architecture::of_program(&bytes)
+        let platform = Platform::of_program(&bytes)
             .with_context(|| format!("{} cannot be packed as {program}", file.display()))?;
-        Ok(Program { bytes, sbom: self.describe_program(program, architecture)? })
+        Ok(Program { bytes, sbom: self.describe_program(program, platform)? })
     }
 
-    fn describe_program(&self, program: &str, architecture: Architecture) -> anyhow::Result<Vec<u8>> {
+    fn describe_program(&self, program: &str, platform: Platform) -> anyhow::Result<Vec<u8>> {
         let output = Command::new(&self.cargo)
             .args(["tree", "--locked", "--edges", "normal,no-proc-macro", "--prefix", "none"])
-            .args(["--format", "{p}", "--package", program, "--target", architecture.target_triple()])
+            .args(["--format", "{p}", "--package", program, "--target", platform.target_triple()])
             .current_dir(&self.root)
             .output()
             .context("cannot run cargo")?;
@@ -146,7 +181,7 @@ impl Workspace {
     /// Compiler flags for a static program without the paths of this machine, which would end up in panic messages and change the bytes.
     /// Crates get the same name in every location: in cargo's home, below the name of a registry or its mirror, or in `vendor/` (with
     /// `--versioned-dirs`). rustc uses the last prefix that matches.
-    fn rust_flags(&self, architecture: Architecture) -> OsString {
+    fn rust_flags(&self, platform: Platform) -> OsString {
         let mut prefixes = vec![(self.root.clone(), "/src"), (self.root.join("vendor"), "/cargo")];
         if let Some(home) = &self.cargo_home {
             prefixes.push((home.clone(), "/cargo"));
@@ -154,13 +189,15 @@ impl Workspace {
             prefixes.extend(sources.flatten().map(|source| (source.path(), "/cargo")));
         }
         prefixes.push((self.target.clone(), "/target"));
+        let mut flags = OsString::from("-Ctarget-feature=+crt-static");
         // The kernel chooses the load address of a program, so thousands of addresses are relocated at start. As ranges they take 3 % less
         // of the file. C libraries support that since glibc 2.36.
-        let mut flags =
-            OsString::from("-Ctarget-feature=+crt-static\x1f-Clink-arg=-Wl,-z,pack-relative-relocs");
+        if platform.os == OperatingSystem::Linux {
+            flags.push("\x1f-Clink-arg=-Wl,-z,pack-relative-relocs");
+        }
         // Many generic functions compile to the same instructions for several types. rustc's own linker, its default for this architecture
         // alone, merges them. No code here compares function addresses.
-        if architecture == Architecture::Amd64 {
+        if platform == Platform::linux(Architecture::Amd64) {
             flags.push("\x1f-Clink-arg=-Wl,--icf=all");
         }
         for (path, name) in prefixes {
@@ -171,6 +208,10 @@ impl Workspace {
         }
         flags
     }
+}
+
+fn has_library(installed: &Path, target: &str) -> bool {
+    installed.join(target).join("lib").is_dir()
 }
 
 /// Runs a static program once. It contains this machine's C library, which may be too old for the link flags; the program then crashes at

@@ -100,9 +100,13 @@ struct CheckoutArgs {
     /// Where packages may come from beside quay.io/konflux-ci/.
     #[arg(long, value_name = "PREFIX", value_delimiter = ',')]
     registry: Vec<String>,
-    /// Ask the registries for the images and packages that are pinned by digest. Signatures are not verified.
+    /// Ask the registries for the images and packages that are pinned by digest. Signatures are verified with
+    /// --key.
     #[arg(long)]
     online: bool,
+    /// Public key by which the packages and images of this product must be signed.
+    #[arg(long, value_name = "FILE", requires = "online")]
+    key: Option<PathBuf>,
     /// Platforms that the images must support, with --online.
     #[arg(long, value_name = "OS/ARCHITECTURE", value_delimiter = ',', default_value = "linux/amd64")]
     platform: Vec<String>,

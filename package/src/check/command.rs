@@ -1,13 +1,14 @@
 //! The command line of `cargo xpkg check`.
 
 use std::{
+    collections::BTreeSet,
     fmt::Display,
     fs,
-    io::Write,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
 use kube::{
     Api, Client,
@@ -19,17 +20,18 @@ use serde_json::Value;
 use testplatform_apis::claim::{API_VERSION, COMPOSITE_KIND};
 
 use super::{
-    catalogue, check_package, crossplane, has_errors,
+    CheckProblem, catalogue, check_package, crossplane, has_errors,
     hub::{
         needs::{CheckPlan, Subject as Backend},
         query::query_hub,
     },
-    revisions, rollback,
+    revisions, rollback, served,
 };
 use crate::{
     access::{Access, block_on, describe_error},
     oci::layout,
     registry::{self, Reference, command::Connection},
+    signature::command::{find_problem, read_verifying_key},
 };
 
 /// Check what was built or installed. Exits with 3 if something is wrong, with 1 if it cannot be checked.
@@ -46,12 +48,15 @@ enum CheckCommand {
         /// An OCI layout (a folder), an archive (.xpkg), or a reference in a registry.
         #[arg(value_name = "FILE|REF")]
         package: String,
+        /// Public key by which it has to be signed. The package is then named by digest in a registry: REGISTRY/REPOSITORY@sha256:…
+        #[arg(long, value_name = "FILE")]
+        key: Option<PathBuf>,
         #[command(flatten)]
         connection: Connection,
     },
     /// Check that a hub has everything that claims need: kinds, namespaces, rights, and a token that does not expire soon. Use the
     /// kubeconfig of the hub's ProviderConfig. Exits with 0 if nothing is missing, with 3 if something
-    /// is, with 1 if it cannot be told.
+    /// is, with 1 if the check fails.
     Hub {
         #[command(flatten)]
         access: Access,
@@ -69,8 +74,9 @@ enum CheckCommand {
         #[arg(long, value_name = "NAMESPACE", default_value = "provider-testplatform")]
         facts_namespace: String,
     },
-    /// List composites that use an older revision of the Composition. Remove the functions of a replaced Composition only when there
-    /// are none. Also advises on Crossplane's arguments. Exits with 0 if there are none, with 3 if there are, with 1 if it cannot be told.
+    /// List programs that the cluster lacks, and composites that use an older revision of the Composition. Remove the functions of a
+    /// replaced Composition only when there are none. Also advises on Crossplane's arguments. Exits with 0 if there are none, with 3 if
+    /// there are, with 1 if the check fails.
     Cluster {
         #[command(flatten)]
         access: Access,
@@ -81,12 +87,16 @@ enum CheckCommand {
         /// Ask before you switch back.
         #[arg(long, conflicts_with = "composition")]
         back: bool,
+        /// Before an installation, compare rendered manifests with the cluster: list programs and namespaces that they need and that are
+        /// missing. `-` reads the standard input, such as the output of `kubectl kustomize` or `helm template`.
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["composition", "back"])]
+        manifests: Option<PathBuf>,
         /// Print JSON, for programs.
         #[arg(long)]
         json: bool,
     },
-    /// Read files as the function reads the catalogue of templates, that of pools and its input in a Composition, and say everything that
-    /// is wrong with file, line and field. Needs nothing but the files.
+    /// Read files as the function does: the catalogue of templates, that of pools and its input in a Composition. Report every flaw with
+    /// file, line and field. Needs nothing but the files.
     Catalogue {
         /// YAML files. Documents that are none of these are passed over.
         #[arg(value_name = "FILE", required = true)]
@@ -110,7 +120,9 @@ fn parse_namespace(text: &str) -> Result<(Backend, String), String> {
 pub fn run(arguments: &CheckArgs, out: &mut impl Write, now: Timestamp) -> anyhow::Result<bool> {
     match &arguments.subject {
         CheckCommand::Catalogue { files } => check_files(files, out),
-        CheckCommand::Xpkg { package, connection } => check_xpkg(package, *connection, out),
+        CheckCommand::Xpkg { package, key, connection } => {
+            check_xpkg(package, key.as_deref(), *connection, out)
+        }
         CheckCommand::Hub { access, backend, namespace, credentials_namespace, facts_namespace } => {
             let named = !backend.is_empty();
             let plan = CheckPlan {
@@ -137,7 +149,18 @@ pub fn run(arguments: &CheckArgs, out: &mut impl Write, now: Timestamp) -> anyho
             print_report(&report, *json, out)?;
             Ok(report.is_clean())
         }
-        CheckCommand::Cluster { access, composition, back: false, json } => {
+        CheckCommand::Cluster { access, manifests: Some(file), json, .. } => {
+            let manifests = read_manifests(file)?;
+            let kinds = served::used_kinds(&manifests);
+            let facts = block_on(async {
+                let client = access.build_client(access.read_kubeconfig()?).await?;
+                query_cluster(&client, &kinds).await
+            })?;
+            let report = served::check_manifests(&manifests, &facts);
+            print_report(&report, *json, out)?;
+            Ok(report.missing.is_empty())
+        }
+        CheckCommand::Cluster { access, composition, back: false, manifests: None, json } => {
             let report = block_on(compare_revisions(access, composition))?;
             print_report(&report, *json, out)?;
             Ok(report.is_clean())
@@ -153,6 +176,12 @@ fn print_report(report: &(impl Serialize + Display), json: bool, out: &mut impl 
 /// Compares all revisions and all composites of the Composition's kind.
 async fn compare_revisions(access: &Access, composition: &str) -> anyhow::Result<revisions::RevisionReport> {
     let client = access.build_client(access.read_kubeconfig()?).await?;
+    let required = served::REQUIRED.map(|(version, kind)| (version.to_owned(), kind.to_owned()));
+    let required = BTreeSet::from(required);
+    let missing = served::find_missing_kinds(&required, &query_cluster(&client, &required).await?);
+    if !missing.is_empty() {
+        return Ok(revisions::RevisionReport { missing, ..revisions::build_report(composition, &[], &[]) });
+    }
     let revisions = list_objects(&client, "apiextensions.crossplane.io/v1", "CompositionRevision").await?;
     let made = revisions::composite_kind(composition, &revisions);
     let (api_version, kind) =
@@ -165,6 +194,61 @@ async fn compare_revisions(access: &Access, composition: &str) -> anyhow::Result
         Err(error) => vec![format!("Crossplane's arguments were not checked: {error:#}")],
     };
     Ok(report)
+}
+
+/// The versions of kinds that the API server serves, as far as they are asked for, and its namespaces.
+async fn query_cluster(
+    client: &Client,
+    kinds: &BTreeSet<served::Kind>,
+) -> anyhow::Result<served::ClusterFacts> {
+    let groups = client.list_api_groups().await.map_err(describe_error).context("cannot list API groups")?;
+    let available: BTreeSet<String> = groups
+        .groups
+        .into_iter()
+        .flat_map(|group| group.versions.into_iter().map(|version| version.group_version))
+        .collect();
+    let versions: BTreeSet<&str> = kinds.iter().map(|(version, _)| version.as_str()).collect();
+    let mut facts = served::ClusterFacts::default();
+    for version in versions {
+        let resources = if !version.contains('/') {
+            client.list_core_api_resources(version).await
+        } else if available.contains(version) {
+            client.list_api_group_resources(version).await
+        } else {
+            continue;
+        };
+        let resources =
+            resources.map_err(describe_error).with_context(|| format!("cannot list {version}"))?;
+        facts
+            .kinds
+            .extend(resources.resources.into_iter().map(|resource| (version.to_owned(), resource.kind)));
+    }
+    // An installer may lack this permission. The report is complete without it, except for namespaces.
+    let namespaces = list_objects(client, "v1", "Namespace").await.ok();
+    facts.namespaces = namespaces.map(|all| {
+        all.iter().filter_map(|object| object["metadata"]["name"].as_str().map(str::to_owned)).collect()
+    });
+    Ok(facts)
+}
+
+/// The objects of a file, or of the standard input.
+fn read_manifests(file: &Path) -> anyhow::Result<Vec<Value>> {
+    let text = if file == Path::new("-") {
+        io::read_to_string(io::stdin()).context("cannot read the standard input")?
+    } else {
+        fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?
+    };
+    let name = file.display();
+    let documents: Vec<Value> =
+        serde_saphyr::from_multiple(&text).with_context(|| format!("{name} is not YAML"))?;
+    let objects: Vec<Value> = documents.into_iter().filter(|document| !document.is_null()).collect();
+    ensure!(
+        !objects.is_empty(),
+        "{name} has no objects; render the manifests with `kubectl kustomize` first"
+    );
+    let is_object = |object: &Value| object["apiVersion"].is_string() && object["kind"].is_string();
+    ensure!(objects.iter().all(is_object), "{name} has a document without apiVersion and kind");
+    Ok(objects)
 }
 
 async fn list_objects(client: &Client, api_version: &str, kind: &str) -> anyhow::Result<Vec<Value>> {
@@ -201,7 +285,12 @@ fn check_files(files: &[PathBuf], out: &mut impl Write) -> anyhow::Result<bool> 
     Ok(!has_errors(&report.problems))
 }
 
-fn check_xpkg(name: &str, connection: Connection, out: &mut impl Write) -> anyhow::Result<bool> {
+fn check_xpkg(
+    name: &str,
+    key: Option<&Path>,
+    connection: Connection,
+    out: &mut impl Write,
+) -> anyhow::Result<bool> {
     let path = Path::new(name);
     let artifact = if path.exists() {
         layout::open(path)?
@@ -210,7 +299,13 @@ fn check_xpkg(name: &str, connection: Connection, out: &mut impl Write) -> anyho
             name.parse().with_context(|| format!("{name} is not a file here, and no reference either"))?;
         registry::command::pull_artifact(&reference, connection)?
     };
-    let (summary, problems) = check_package(&artifact);
+    let (summary, mut problems) = check_package(&artifact);
+    if let Some(key) = key {
+        let key = read_verifying_key(key)?;
+        let reference: Reference = name.parse().context("only packages in a registry have signatures")?;
+        let problem = find_problem(&reference, &key, connection)?;
+        problems.extend(problem.map(|problem| CheckProblem::error("signature", problem)));
+    }
     print_package(out, artifact.root.digest(), &summary, &problems).context("cannot print")?;
     Ok(!has_errors(&problems))
 }

@@ -233,7 +233,10 @@ fn find_package(
         return;
     };
     if file.path.trim_start_matches("./") != "package.yaml" {
-        let text = format!("{} is not in the root; others than core look there only", file.path);
+        let text = format!(
+            "{} is not in the root directory; other readers than Crossplane look only there",
+            file.path
+        );
         problems.push(CheckProblem::warning(place.as_str(), text));
     }
     if file.mode & 0o777 != 0o644 {

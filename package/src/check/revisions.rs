@@ -12,6 +12,8 @@ use std::{
 use serde::Serialize;
 use serde_json::Value;
 
+use super::served::Gap;
+
 /// A composite that does not use the newest revision of the Composition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -57,14 +59,17 @@ pub struct RevisionReport {
     pub left: Vec<OutdatedComposite>,
     /// Functions that those composites need, and the newest revision does not.
     pub still_needed: BTreeSet<String>,
+    /// Programs that the cluster lacks. Without them nothing else is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Gap>,
     /// Advice about Crossplane's arguments. It does not make the report unclean.
     pub advice: Vec<String>,
 }
 
 impl RevisionReport {
-    /// Whether all composites use the newest revision.
+    /// Whether nothing is missing and all composites use the newest revision.
     pub fn is_clean(&self) -> bool {
-        self.left.is_empty()
+        self.left.is_empty() && self.missing.is_empty()
     }
 }
 
@@ -87,6 +92,7 @@ pub fn build_report(composition: &str, composites: &[Value], revisions: &[Value]
         composites: composites.len(),
         left,
         still_needed,
+        missing: Vec::new(),
         advice: Vec::new(),
     }
 }
@@ -161,6 +167,9 @@ fn called_functions(revision: &Value) -> Vec<String> {
 
 impl fmt::Display for RevisionReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.missing.is_empty() {
+            return self.missing.iter().try_for_each(|gap| writeln!(f, "{gap}"));
+        }
         let newest = self.newest.as_deref().unwrap_or("none");
         writeln!(f, "Composition {}, newest revision {newest}", self.composition)?;
         for left in &self.left {

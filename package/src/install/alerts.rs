@@ -31,20 +31,20 @@ pub struct Alert {
 pub const FUNCTION: &[Alert] = &[
     Alert {
         name: "FunctionErrors",
-        expression: r#"sum(rate(function_results_total{severity="fatal"}[10m])) > 0
+        expression: r#"sum(rate(testplatform_function_results_total{severity="fatal"}[10m])) > 0
   or sum(rate(grpc_server_handled_total{grpc_service=~"apiextensions[.]fn[.]proto[.].+",grpc_code!="OK"}[10m])) > 0
-  or sum(rate(function_panics_total[10m])) > 0"#,
+  or sum(rate(testplatform_function_panics_total[10m])) > 0"#,
         lasts: "10m",
         severity: AlertSeverity::Critical,
-        summary: "The function refuses to answer for some claim; nothing of it changes until it does.",
+        summary: "The function returns errors for some claims. These claims do not change until it answers.",
     },
     Alert {
         name: "FunctionDown",
         // The only metric that exists before the first call. No labels: each of them may differ on other clusters.
-        expression: "absent(function_build_info)",
+        expression: "absent(testplatform_function_build_info)",
         lasts: "5m",
         severity: AlertSeverity::Critical,
-        summary: "The function does not run, or is not measured: no claim moves, and what is given back costs money.",
+        summary: "The function is down or not being scraped. No claim changes, and clusters that should end keep costing money.",
     },
     Alert {
         name: "CircuitBreakerOpens",
@@ -52,7 +52,7 @@ pub const FUNCTION: &[Alert] = &[
         expression: r#"sum by (controller) (increase(circuit_breaker_opens_total{controller=~"composite/(xtestplatformclusters|testclusters|xtestplatformclusterpools|xnamespaces)[.].*"}[30m])) > 5"#,
         lasts: "5m",
         severity: AlertSeverity::Warning,
-        summary: "Crossplane's circuit breaker opened {{ $value | humanize }} times in half an hour for {{ $labels.controller }}; such composites wait for up to half a minute.",
+        summary: "Crossplane's circuit breaker opened {{ $value | humanize }} times in half an hour for {{ $labels.controller }}. Each affected composite waits up to 30 s.",
     },
 ];
 
@@ -65,7 +65,7 @@ pub const CLAIMS: &[Alert] = &[
         expression: r#"count(testplatform_cluster_condition_timestamp_seconds{type="ClusterReady",status="Unknown",reason="FatalError"}) > 0"#,
         lasts: "10m",
         severity: AlertSeverity::Critical,
-        summary: "Crossplane gets through no pass for {{ $value }} claims; the function cannot be reached, or what it wants is refused.",
+        summary: "Crossplane cannot reconcile {{ $value }} claims: the function is unreachable, or an API server refuses its resources.",
     },
     Alert {
         name: "ClaimStuckProvisioning",
@@ -82,7 +82,7 @@ pub const CLAIMS: &[Alert] = &[
         expression: r#"max by (tenant, claim) (time() - testplatform_cluster_condition_timestamp_seconds{type="ClusterReady",status="False",reason="WaitingForCredentials"}) > 300"#,
         lasts: "1m",
         severity: AlertSeverity::Warning,
-        summary: "The cluster of claim {{ $labels.tenant }}/{{ $labels.claim }} is up, but its kubeconfig does not arrive.",
+        summary: "The cluster of claim {{ $labels.tenant }}/{{ $labels.claim }} is running, but its kubeconfig has not arrived for five minutes.",
     },
     Alert {
         name: "TeardownStuck",
@@ -92,7 +92,7 @@ pub const CLAIMS: &[Alert] = &[
     and on (tenant, claim) testplatform_cluster_condition_timestamp_seconds{type="ProwJobCompleted",status="False"})"#,
         lasts: "2h",
         severity: AlertSeverity::Critical,
-        summary: "The cluster of claim {{ $labels.tenant }}/{{ $labels.claim }} is not gone two hours after it should be, and costs money.",
+        summary: "Teardown of the cluster of claim {{ $labels.tenant }}/{{ $labels.claim }} has taken more than two hours. The cluster still costs money.",
     },
     // A deleted claim disappears at once, and so does its composite; only Objects remain. Objects of pools are excluded: the deletion of a
     // pool waits for its claims, however long they live.
@@ -102,7 +102,7 @@ pub const CLAIMS: &[Alert] = &[
   or max by (tenant, claim, composite) (time() - testplatform_namespaced_object_deletion_timestamp_seconds{composite_kind="TestCluster"}) > 2 * 3600"#,
         lasts: "5m",
         severity: AlertSeverity::Critical,
-        summary: "What was made for {{ $labels.composite }} of tenant {{ $labels.tenant }} is not gone two hours after its deletion, and may cost money.",
+        summary: "Objects of {{ $labels.composite }} (tenant {{ $labels.tenant }}) still exist two hours after their deletion, and may cost money.",
     },
     Alert {
         name: "ClusterOutlivesItsLifetime",
@@ -110,35 +110,35 @@ pub const CLAIMS: &[Alert] = &[
   and on (tenant, claim) time() - testplatform_cluster_expires_timestamp_seconds > 900)"#,
         lasts: "5m",
         severity: AlertSeverity::Critical,
-        summary: "The lifetime of claim {{ $labels.tenant }}/{{ $labels.claim }} is over, and nothing tears its cluster down.",
+        summary: "The lifetime of claim {{ $labels.tenant }}/{{ $labels.claim }} has ended, but teardown of its cluster has not started.",
     },
     Alert {
         name: "RemoteKubeconfigExpiring",
         expression: "min by (provider_config) (testplatform_provider_config_kubeconfig_expires_timestamp_seconds - time()) < 14 * 86400",
         lasts: "1h",
         severity: AlertSeverity::Critical,
-        summary: "The token behind ProviderConfig {{ $labels.provider_config }} ends within 14 days.",
+        summary: "The token of ProviderConfig {{ $labels.provider_config }} expires within 14 days.",
     },
     Alert {
         name: "RemoteUnreachable",
         expression: r#"count(testplatform_cluster_condition_timestamp_seconds{type="RemoteConsistent",status="False",reason=~"HubUnreachable|HubFailing|KindNotServed"}) > 0"#,
         lasts: "10m",
         severity: AlertSeverity::Critical,
-        summary: "The hub does nothing for {{ $value }} claims.",
+        summary: "provider-kubernetes cannot change the objects of {{ $value }} claims on the hub.",
     },
     Alert {
         name: "SchemaDrift",
         expression: r#"count by (reason) (testplatform_cluster_condition_timestamp_seconds{type=~"RequestAccepted|RemoteConsistent",reason=~"UnknownField|UnknownFieldForwarded"}) > 0"#,
         lasts: "5m",
         severity: AlertSeverity::Warning,
-        summary: "{{ $value }} claims have fields that one side does not know ({{ $labels.reason }}).",
+        summary: "{{ $value }} claims have fields that the function or the hub does not know ({{ $labels.reason }}).",
     },
     Alert {
         name: "EnvironmentConfigMissing",
         expression: r#"count(testplatform_cluster_condition_timestamp_seconds{type="RequestAccepted",status="False",reason=~"EnvironmentConfigMissing|EnvironmentConfigInvalid"}) > 0"#,
         lasts: "5m",
         severity: AlertSeverity::Critical,
-        summary: "{{ $value }} claims get no cluster because the EnvironmentConfig is missing or names no cluster.",
+        summary: "{{ $value }} claims get no cluster because the EnvironmentConfig is missing or invalid.",
     },
 ];
 
@@ -147,57 +147,115 @@ pub const HUB: &[Alert] = &[
     Alert {
         name: "ProviderNotLeading",
         // Carrier, cleaner and orphan search are the same program, and may be scraped too.
-        expression: r#"absent(provider_leader{namespace!="testplatform-carrier",namespace!="testplatform-cleanup",namespace!="testplatform-orphans"})
-  or max(provider_leader{namespace!="testplatform-carrier",namespace!="testplatform-cleanup",namespace!="testplatform-orphans"}) == 0"#,
+        expression: r#"absent(testplatform_provider_leader{namespace!="testplatform-carrier",namespace!="testplatform-cleanup",namespace!="testplatform-orphans"})
+  or max(testplatform_provider_leader{namespace!="testplatform-carrier",namespace!="testplatform-cleanup",namespace!="testplatform-orphans"}) == 0"#,
         lasts: "5m",
         severity: AlertSeverity::Critical,
-        summary: "No replica of the provider acts: clusters are neither made nor torn down.",
+        summary: "No replica of the provider is the leader. Clusters are neither created nor torn down.",
     },
     Alert {
         name: "ProviderErrors",
         // The retry interval of a failing object grows to at most five minutes, that of prerequisites to ten. A permanent failure has to
         // fire at that rate. The alert stops if the last retry is older than the interval.
-        expression: r#"(sum by (action, reason) (increase(provider_action_errors_total{reason=~"forbidden|not_found|refused|foreign|bug"}[1h])) > 4
-    and sum by (action, reason) (increase(provider_action_errors_total[12m])) > 0)
-  or sum by (action, reason) (rate(provider_action_errors_total[15m])) > 0.05"#,
+        expression: r#"(sum by (action, reason) (increase(testplatform_provider_action_errors_total{reason=~"forbidden|not_found|refused|foreign|bug"}[1h])) > 4
+    and sum by (action, reason) (increase(testplatform_provider_action_errors_total[12m])) > 0)
+  or sum by (action, reason) (rate(testplatform_provider_action_errors_total[15m])) > 0.05"#,
         lasts: "15m",
         severity: AlertSeverity::Warning,
-        summary: "The provider keeps failing at {{ $labels.action }} ({{ $labels.reason }}).",
+        summary: "Action {{ $labels.action }} of the provider fails repeatedly ({{ $labels.reason }}).",
     },
     Alert {
         name: "ProviderBehind",
-        expression: "max by (watch) (provider_watch_lag_seconds) > 300 or max by (queue) (provider_queue_age_seconds) > 300",
+        expression: "max by (watch) (testplatform_provider_watch_lag_seconds) > 300 or max by (queue) (testplatform_provider_queue_age_seconds) > 300",
         lasts: "5m",
         severity: AlertSeverity::Warning,
-        summary: "The provider acts on what was five minutes ago ({{ $labels.watch }}{{ $labels.queue }}).",
+        summary: "The provider is more than five minutes behind ({{ $labels.watch }}{{ $labels.queue }}).",
     },
     Alert {
         name: "BuildClusterDown",
-        expression: "min by (cluster) (provider_build_cluster_up) == 0",
+        expression: "min by (cluster) (testplatform_build_cluster_up) == 0",
         lasts: "10m",
         severity: AlertSeverity::Critical,
-        summary: "Build cluster {{ $labels.cluster }} cannot be watched: kubeconfigs made there are not published.",
+        summary: "The provider cannot watch build cluster {{ $labels.cluster }}. Kubeconfigs of clusters created there are not published.",
+    },
+    Alert {
+        name: "BuildClusterTokenExpiring",
+        // The same program has the kubeconfigs of hubs in its roles on a Konflux cluster.
+        expression: r#"min by (cluster) (testplatform_provider_kubeconfig_expires_timestamp_seconds{namespace!="testplatform-carrier",namespace!="testplatform-orphans"} - time()) < 14 * 86400"#,
+        lasts: "1h",
+        severity: AlertSeverity::Critical,
+        summary: "The token for build cluster {{ $labels.cluster }} expires within 14 days.",
+    },
+    Alert {
+        name: "BundlesFailing",
+        // A cluster whose preDelete bundles were given up is gone, so its outcome alone remains.
+        expression: r#"sum(testplatform_bundles{state="failed"}) > 0
+  or sum(increase(testplatform_bundle_outcomes_total{outcome="given_up"}[1h])) > 0"#,
+        lasts: "15m",
+        severity: AlertSeverity::Warning,
+        summary: "Bundles of {{ $value | humanize }} clusters are not ready within their timeout.",
+    },
+    Alert {
+        name: "PrerequisitesFailing",
+        expression: r#"sum(testplatform_prerequisites{state="failed"}) > 0
+  or sum(increase(testplatform_prerequisite_outcomes_total{outcome="given_up"}[1h])) > 0"#,
+        lasts: "15m",
+        severity: AlertSeverity::Warning,
+        summary: "Prerequisites of {{ $value | humanize }} clusters are not ready or not removed within their timeout.",
+    },
+    Alert {
+        name: "CloudCredentialInvalid",
+        expression: r#"sum(testplatform_cloud_credentials{state="owner_invalid"}) > 0"#,
+        lasts: "10m",
+        severity: AlertSeverity::Critical,
+        summary: "{{ $value }} clusters have no valid cloud credential. Their machines can be neither changed nor deleted.",
+    },
+    Alert {
+        name: "CloudCredentialNotRotated",
+        expression: r#"sum by (state) (testplatform_cloud_credentials{state=~"rotation_failed|unreachable|blocked"}) > 0"#,
+        lasts: "1h",
+        severity: AlertSeverity::Warning,
+        summary: "The cloud credentials of {{ $value }} clusters cannot be created or rotated ({{ $labels.state }}).",
     },
     Alert {
         name: "HubFactsOld",
-        expression: "time() - max(hub_facts_written_timestamp_seconds) > 600",
+        expression: "time() - max(testplatform_hub_facts_written_timestamp_seconds) > 600",
         lasts: "5m",
         severity: AlertSeverity::Warning,
-        summary: "This hub has not told of itself for more than ten minutes; whoever chooses among hubs knows nothing of it.",
+        summary: "The facts of this hub are older than ten minutes. The function selects hubs without them.",
     },
     Alert {
         name: "SpaceCredentialsFailing",
-        expression: "sum(space_count{state=~\"failing|blocked\"}) > 0",
+        expression: "sum(testplatform_spaces{state=~\"failing|blocked\"}) > 0",
         lasts: "15m",
         severity: AlertSeverity::Critical,
-        summary: "Credentials of {{ $value }} spaces cannot be published or replaced; tokens end.",
+        summary: "The provider cannot publish or replace the credentials of {{ $value }} spaces. Their tokens expire.",
     },
     Alert {
         name: "UndecodableObjects",
-        expression: "max by (kind) (provider_undecodable_objects) > 0",
+        expression: "max by (kind) (testplatform_provider_undecodable_objects) > 0",
         lasts: "5m",
         severity: AlertSeverity::Warning,
-        summary: "{{ $value }} objects of kind {{ $labels.kind }} cannot be understood.",
+        summary: "The provider cannot read {{ $value }} objects of kind {{ $labels.kind }}, and skips them.",
+    },
+];
+
+/// Alerts on a Konflux cluster, from the metrics of component `carrier`.
+pub const SECRET_SYNC: &[Alert] = &[
+    Alert {
+        name: "SecretSyncFailing",
+        // Secrets that a tenant has to correct are states `incomplete` and `outdated`, and the claim reports them.
+        expression: r#"sum(testplatform_secret_sync_claims{state="failing"}) > 0"#,
+        lasts: "15m",
+        severity: AlertSeverity::Warning,
+        summary: "The Secrets of {{ $value }} claims cannot be copied to their hubs. New clusters of these claims wait.",
+    },
+    Alert {
+        name: "HubTokenExpiring",
+        expression: r#"min by (cluster) (testplatform_provider_kubeconfig_expires_timestamp_seconds{namespace="testplatform-carrier"} - time()) < 14 * 86400"#,
+        lasts: "1h",
+        severity: AlertSeverity::Critical,
+        summary: "The token with which Secrets are copied to hub {{ $labels.cluster }} expires within 14 days.",
     },
 ];
 
@@ -208,7 +266,7 @@ pub const ORPHANS: &[Alert] = &[
         expression: "max by (hub, remote_kind) (testplatform_orphans) > 0",
         lasts: "5m",
         severity: AlertSeverity::Critical,
-        summary: "{{ $value }} objects of kind {{ $labels.remote_kind }} on hub {{ $labels.hub }} have no composite on this Konflux cluster, and cost money.",
+        summary: "{{ $value }} objects of kind {{ $labels.remote_kind }} on hub {{ $labels.hub }} have no composite on this Konflux cluster. They still cost money.",
     },
     Alert {
         name: "OrphansNotListed",
@@ -217,18 +275,29 @@ pub const ORPHANS: &[Alert] = &[
   or absent(testplatform_orphans_listed_timestamp_seconds)",
         lasts: "15m",
         severity: AlertSeverity::Warning,
-        summary: "Orphans on hub {{ $labels.hub }} cannot be found: it, or this Konflux cluster, was not listed completely for an hour.",
+        summary: "Orphans on hub {{ $labels.hub }} cannot be found. The hub or this Konflux cluster was not listed completely for an hour.",
     },
 ];
 
+/// Lists of all alerts.
+pub const LISTS: [&[Alert]; 5] = [FUNCTION, CLAIMS, HUB, SECRET_SYNC, ORPHANS];
+
+/// Address of the documentation in the generated rules. An overlay replaces it by that of its own site.
+pub const SITE: &str = "https://docs.example.org/testplatform";
+
 impl Alert {
-    /// The page of the runbook with its entry, from the root of the repository.
-    fn page(&self) -> &'static str {
+    /// The page of the runbook with its entry, below the root of the documentation and without an ending.
+    pub fn page(&self) -> &'static str {
         if HUB.iter().any(|alert| alert.name == self.name) {
-            "docs/runbook/alerts-hub.md"
+            "runbook/alerts-hub"
         } else {
-            "docs/runbook/alerts-konflux.md"
+            "runbook/alerts-konflux"
         }
+    }
+
+    /// Its entry in the runbook, below the root of the site.
+    pub fn entry(&self) -> String {
+        format!("{}.html#{}", self.page(), self.name.to_lowercase())
     }
 
     /// The rule for the Prometheus operator.
@@ -244,7 +313,7 @@ impl Alert {
             "labels": { "severity": severity },
             "annotations": {
                 "summary": self.summary,
-                "runbook": format!("{}#{}", self.page(), self.name.to_lowercase()),
+                "runbook_url": format!("{SITE}/{}", self.entry()),
             },
         })
     }

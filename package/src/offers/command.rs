@@ -8,8 +8,8 @@ use testplatform_apis::{names::ObjectName, offer};
 use super::{config_map, generate_offers};
 
 /// Write ConfigMap testplatform-offers, what may be asked for, out of the catalogues of templates and pools. Exits with 0 if it is
-/// written or up to date, with 3 if a catalogue has a flaw, names a hub or a tenant, or with --check the file is another, with 1 if it
-/// cannot be told; nothing is written but with 0.
+/// written or up to date. Exits with 3 if a catalogue has a flaw or names a hub or a tenant, or if --check finds another file. Exits with 1
+/// after any other error. Nothing is written but with 0.
 #[derive(clap::Args, Clone, Debug)]
 pub struct OffersArgs {
     /// YAML files: entries of the catalogue of templates, catalogues of pools, and ProviderConfigs, so that their names are not said.

@@ -87,6 +87,24 @@ impl Client {
     pub async fn pull(&mut self) -> anyhow::Result<Artifact> {
         self.scheme = self.http.scheme(self.registry_host()).await;
         let answer = self.fetch_manifest().await?;
+        self.pull_blobs(answer).await
+    }
+
+    /// Reads an artifact with all of its blobs; none if it does not exist.
+    ///
+    /// # Errors
+    /// If the registry does not answer, or a blob is missing or does not match its digest.
+    pub async fn find(&mut self) -> anyhow::Result<Option<Artifact>> {
+        self.scheme = self.http.scheme(self.registry_host()).await;
+        let answer = self.fetch_manifest().await?;
+        if answer.status == StatusCode::NOT_FOUND {
+            return Ok(None);
+        }
+        self.pull_blobs(answer).await.map(Some)
+    }
+
+    /// The artifact whose manifest the registry gave.
+    async fn pull_blobs(&mut self, answer: HttpResponse) -> anyhow::Result<Artifact> {
         let (root, bytes) = self.root(answer)?;
         let mut artifact = Artifact { root: root.clone(), blobs: [(root.digest().clone(), bytes)].into() };
         self.pull_inner(&mut artifact, &root, MAX_DEPTH).await?;

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, io::Write, path::PathBuf};
 
 use anyhow::Context as _;
 
-use super::{Client, Reference, credentials, http::Http};
+use super::{Client, Reference, client::PushSummary, credentials, http::Http};
 use crate::oci::{Artifact, layout};
 
 /// Push a package to a registry, and print the reference by digest under which it can be installed.
@@ -47,8 +47,7 @@ pub fn run(arguments: &PushArgs, out: &mut impl Write) -> anyhow::Result<()> {
             artifact.root.digest()
         );
     }
-    let mut client = build_client(&reference, arguments.connection)?;
-    let pushed = block_on(client.push(&artifact))??;
+    let pushed = push_artifact(&artifact, &reference, arguments.connection)?;
     eprintln!("{} blobs sent, {} were there already", pushed.sent, pushed.skipped);
     writeln!(out, "{}@{}", reference.repository(), artifact.root.digest()).context("cannot print")
 }
@@ -60,6 +59,28 @@ pub fn run(arguments: &PushArgs, out: &mut impl Write) -> anyhow::Result<()> {
 pub fn pull_artifact(reference: &Reference, connection: Connection) -> anyhow::Result<Artifact> {
     let mut client = build_client(reference, connection)?;
     block_on(client.pull())?
+}
+
+/// Reads an artifact from a registry; none if it does not exist.
+///
+/// # Errors
+/// If the registry does not answer.
+pub fn find_artifact(reference: &Reference, connection: Connection) -> anyhow::Result<Option<Artifact>> {
+    let mut client = build_client(reference, connection)?;
+    block_on(client.find())?
+}
+
+/// Pushes an artifact.
+///
+/// # Errors
+/// If the registry refuses it.
+pub fn push_artifact(
+    artifact: &Artifact,
+    reference: &Reference,
+    connection: Connection,
+) -> anyhow::Result<PushSummary> {
+    let mut client = build_client(reference, connection)?;
+    block_on(client.push(artifact))?
 }
 
 /// The platforms of an image in a registry; none if there is no such image.

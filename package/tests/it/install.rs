@@ -3,14 +3,22 @@
 
 // Clippy knows test functions, but not their helpers.
 
+mod alert_cases;
+mod alert_cases_hub;
+mod alerts;
+mod charts;
 mod cluster;
 mod ends;
+mod gitops;
 mod health;
 mod hub;
 mod hub_needs;
 mod monitoring;
 mod network;
 mod policies;
+mod promlint;
+mod promql;
+mod served;
 mod texts;
 
 use std::path::{Path, PathBuf};

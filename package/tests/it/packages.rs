@@ -11,5 +11,7 @@ mod online;
 mod program;
 mod proxy;
 mod push;
-mod support;
+mod release;
+mod sign;
+pub mod support;
 mod sync;

@@ -26,7 +26,7 @@ impl Action {
         Self::RequeueAfter(Duration::try_from(time).unwrap_or(Duration::ZERO))
     }
 
-    /// The earlier of two actions of one plan. An action without a time comes before one with a time.
+    /// The earlier of two actions of one plan. `AwaitChange` gives way to every other action, and an action without a time comes before one with a time.
     #[must_use]
     pub fn earlier(self, other: Self) -> Self {
         match (self, other) {

@@ -3,10 +3,13 @@
 use std::{path::Path, time::Duration};
 
 use http::Uri;
+use jiff::Timestamp;
+use k8s_openapi::ByteString;
 use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
 };
+use serde_json::Value;
 use thiserror::Error;
 
 /// Why a kubeconfig cannot be used.
@@ -49,6 +52,23 @@ pub async fn build_config(kubeconfig: Kubeconfig) -> Result<Config, KubeconfigEr
 fn drop_proxy(config: &mut Config, named: &[String]) {
     let own = |url: &Uri| named.iter().any(|named| named.parse::<Uri>().is_ok_and(|named| named == *url));
     config.proxy_url = config.proxy_url.take().filter(own);
+}
+
+/// Expiry of the bearer token of a kubeconfig's current context, as the token itself says. None without such a token: certificates and programs
+/// renew themselves or are an administrator's to watch.
+pub fn token_expiry(kubeconfig: &Kubeconfig) -> Option<Timestamp> {
+    let context =
+        kubeconfig.contexts.iter().find(|named| Some(&named.name) == kubeconfig.current_context.as_ref());
+    let user = context?.context.as_ref()?.user.as_ref()?;
+    let named = kubeconfig.auth_infos.iter().find(|named| named.name == *user)?;
+    let info = serde_json::to_value(named.auth_info.as_ref()?).ok()?;
+    let claims = info["token"].as_str()?.split('.').nth(1)?;
+    // Base64 for URLs and without padding. The decoder knows the common alphabet.
+    let mut common = claims.replace('-', "+").replace('_', "/");
+    common.extend(std::iter::repeat_n('=', (4 - common.len() % 4) % 4));
+    let ByteString(bytes) = serde_json::from_value(Value::String(common)).ok()?;
+    let claims: Value = serde_json::from_slice(&bytes).ok()?;
+    Timestamp::from_second(claims["exp"].as_i64()?).ok()
 }
 
 /// Sets timeouts. A call is sent once: the caller retries later, and must not be blocked until then. A silent connection is cut: servers end
@@ -126,6 +146,26 @@ mod tests {
             config.proxy_url = Some(proxy.clone());
             drop_proxy(&mut config, &named.map(str::to_owned).into_iter().collect::<Vec<_>>());
             assert_eq!(config.proxy_url.is_none(), usable, "{named:?}");
+        }
+    }
+
+    #[test]
+    fn a_token_says_when_it_expires() {
+        // {"exp":1767225600,"sub":"a?~"}: with a character that differs between the alphabets.
+        let ends = "e30.eyJleHAiOjE3NjcyMjU2MDAsInN1YiI6ImE_fiJ9.c2ln";
+        let cases = [
+            (format!("{{token: {ends}}}"), Some("2026-01-01T00:00:00Z")),
+            ("{token: e30.e30.c2ln}".to_owned(), None),
+            ("{token: opaque}".to_owned(), None),
+            ("{username: a, password: b}".to_owned(), None),
+        ];
+        for (user, expires) in cases {
+            let text = format!(
+                "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{{name: a, context: {{cluster: a, user: b}}}}]\n\
+                 users: [{{name: c, user: {{token: x}}}}, {{name: b, user: {user}}}]"
+            );
+            let found = token_expiry(&Kubeconfig::from_yaml(&text).unwrap());
+            assert_eq!(found, expires.map(|at| at.parse().unwrap()), "{user}");
         }
     }
 

@@ -15,11 +15,12 @@ use tokio::{
     sync::watch,
     time::{Instant, timeout},
 };
+use tracing::{Instrument as _, Span, field::Empty};
 
 use crate::{
     client::Trust,
     error::{Error, Reason, catch_panic},
-    reconcile::{Action, ReconcileError as _, Reconciler},
+    reconcile::{Action, ReconcileError as _, Reconciler, RequestKey as _},
     timeout::no_answer_within,
     workqueue::Request,
 };
@@ -122,15 +123,13 @@ async fn process_request<R: Reconciler>(reconciler: &R, request: Request<R::Key>
         queue.metrics().observe_queue_wait(waited);
     }
     let began = Instant::now();
-    let Outcome { action, error } = reconcile(reconciler, &key, bypass_caches).await;
+    let span = reconcile_span(reconciler, &key);
+    let Outcome { action, error } = reconcile(reconciler, &key, bypass_caches).instrument(span.clone()).await;
+    let _entered = span.enter();
     let delay = queue.complete_request(&key, action, error.is_some(), began.elapsed());
-    let (Some(Error { action, reason, message }), controller) = (error, queue.settings().controller) else {
-        return;
-    };
+    let Some(Error { action, reason, message }) = error else { return };
     if reason.nothing_is_wrong() {
         tracing::debug!(
-            controller,
-            ?key,
             action,
             reason = reason.as_str(),
             message,
@@ -139,8 +138,28 @@ async fn process_request<R: Reconciler>(reconciler: &R, request: Request<R::Key>
         );
     } else {
         let reason = reason.as_str();
-        tracing::warn!(controller, ?key, action, reason, error = message, again_in = ?delay, "reconcile failed");
+        tracing::warn!(action, reason, error = message, again_in = ?delay, "reconcile failed");
     }
+}
+
+/// Span of one reconcile. The uid follows once the object is read.
+fn reconcile_span<R: Reconciler>(reconciler: &R, key: &R::Key) -> Span {
+    let (namespace, name) = key.namespace_and_name();
+    let controller = reconciler.request_queue().settings().controller;
+    let span = tracing::info_span!(
+        "reconcile",
+        controller,
+        kind = reconciler.kind(key),
+        namespace = Empty,
+        name = Empty,
+        uid = Empty,
+    );
+    for (field, value) in [("namespace", namespace), ("name", name)] {
+        if !value.is_empty() {
+            span.record(field, value);
+        }
+    }
+    span
 }
 
 /// Result of one reconcile.
@@ -162,6 +181,9 @@ pub async fn reconcile<R: Reconciler>(reconciler: &R, key: &R::Key, bypass_cache
             // No event may follow: the watch may have reported the object before an outdated API server denied it.
             return Ok(if reconciler.is_cached(key) { Action::Backoff } else { Action::Forget });
         };
+        if let Some(uid) = reconciler.uid(&observed) {
+            Span::current().record("uid", uid);
+        }
         let plan = reconciler.plan(&observed);
         reconciler.execute(key, observed, plan).await
     });
@@ -215,6 +237,10 @@ mod tests {
         type Observed = ();
         type Plan = ();
         type Error = Cause;
+
+        fn kind(&self, _key: &String) -> &'static str {
+            "Lagging"
+        }
 
         fn request_queue(&self) -> &RequestQueue<String> {
             &self.queue
@@ -283,6 +309,10 @@ mod tests {
         type Observed = ();
         type Plan = ();
         type Error = Cause;
+
+        fn kind(&self, _key: &String) -> &'static str {
+            "Probe"
+        }
 
         fn request_queue(&self) -> &RequestQueue<String> {
             &self.queue
@@ -417,7 +447,7 @@ mod tests {
         let (mut registry, mut encoded) = (Registry::default(), String::new());
         probe.queue.metrics().register_metrics(&mut registry);
         text::encode(&mut encoded, &registry).unwrap();
-        let line = r#"provider_action_errors_total{action="look",reason="bug"} 3"#;
+        let line = r#"testplatform_provider_action_errors_total{action="look",reason="bug"} 3"#;
         assert!(encoded.contains(line), "{encoded}");
     }
 

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use jiff::Timestamp;
 use prometheus_client::{
     encoding::EncodeLabelSet,
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
@@ -34,7 +35,7 @@ macro_rules! named {
         struct $label { $label: String }
     )*};
 }
-named!(queue, watch, kind);
+named!(queue, watch, kind, cluster);
 
 /// Metrics that every controller shares; clones share them.
 #[derive(Clone)]
@@ -46,6 +47,7 @@ pub struct RuntimeMetrics {
     watch_lag: Family<watch, Gauge<f64, AtomicU64>>,
     leader: Gauge,
     undecodable: Family<kind, Gauge>,
+    kubeconfig_expires: Family<cluster, Gauge<f64, AtomicU64>>,
     /// Held while gauges are read and encoded: they are emptied first, and a concurrent scrape must not see that.
     gauges: Arc<Mutex<()>>,
 }
@@ -60,6 +62,7 @@ impl Default for RuntimeMetrics {
             watch_lag: Family::default(),
             leader: Gauge::default(),
             undecodable: Family::default(),
+            kubeconfig_expires: Family::default(),
             gauges: Arc::default(),
         }
     }
@@ -68,37 +71,55 @@ impl Default for RuntimeMetrics {
 impl RuntimeMetrics {
     /// Registers them.
     pub fn register_metrics(&self, registry: &mut Registry) {
-        registry.register("provider_action_errors", "Failed actions and reads", self.failures.clone());
+        registry.register(
+            "testplatform_provider_action_errors",
+            "Failed actions and reads",
+            self.failures.clone(),
+        );
         registry.register_with_unit(
-            "provider_queue_wait",
+            "testplatform_provider_queue_wait",
             "Time from an event to the reconcile that it caused",
             Unit::Seconds,
             self.waiting.clone(),
         );
         registry.register_with_unit(
-            "provider_queue_age",
+            "testplatform_provider_queue_age",
             "Age of the oldest event that waits for its reconcile",
             Unit::Seconds,
             self.queue_age.clone(),
         );
         registry.register(
-            "provider_queue_length",
+            "testplatform_provider_queue_length",
             "Objects that wait for a reconcile",
             self.queue_length.clone(),
         );
         registry.register_with_unit(
-            "provider_watch_lag",
+            "testplatform_provider_watch_lag",
             "Possible age of a watch's cache; 0 while the watch runs",
             Unit::Seconds,
             self.watch_lag.clone(),
         );
-        registry.register("provider_leader", "Whether this replica is the leader", self.leader.clone());
+        registry.register(
+            "testplatform_provider_leader",
+            "Whether this replica is the leader",
+            self.leader.clone(),
+        );
+    }
+
+    /// Registers the gauge of kubeconfigs with which this process reaches other clusters.
+    pub fn register_kubeconfigs(&self, registry: &mut Registry) {
+        registry.register_with_unit(
+            "testplatform_provider_kubeconfig_expires_timestamp",
+            "Expiry of the token in the kubeconfig of a build cluster or a hub",
+            Unit::Seconds,
+            self.kubeconfig_expires.clone(),
+        );
     }
 
     /// Registers the gauge of objects that cannot be understood.
     pub fn register_undecodable(&self, registry: &mut Registry) {
         registry.register(
-            "provider_undecodable_objects",
+            "testplatform_provider_undecodable_objects",
             "Objects with a spec or status that cannot be understood",
             self.undecodable.clone(),
         );
@@ -112,6 +133,19 @@ impl RuntimeMetrics {
     /// Sets the number of objects of a kind that cannot be understood.
     pub fn set_undecodable(&self, of_kind: &str, count: usize) {
         set_gauge(&self.undecodable, &kind { kind: of_kind.into() }, count);
+    }
+
+    /// Records when the token in the kubeconfig of a cluster expires. None: it has no token, or one that does not say.
+    pub fn set_kubeconfig_expiry(&self, of_cluster: &str, expires: Option<Timestamp>) {
+        let label = cluster { cluster: of_cluster.into() };
+        match expires {
+            Some(at) => {
+                self.kubeconfig_expires.get_or_create(&label).set(at.as_duration().as_secs_f64());
+            }
+            None => {
+                self.kubeconfig_expires.remove(&label);
+            }
+        }
     }
 
     /// This replica is the one that acts, or not.

@@ -12,18 +12,53 @@ use crate::{
     workqueue::RequestQueue,
 };
 
+/// Key of a request, as far as it names an object.
+pub trait RequestKey {
+    /// Namespace and name. Either is empty if the key does not have it.
+    fn namespace_and_name(&self) -> (&str, &str);
+}
+
+/// `namespace/name`, or a name alone; before either, controllers of several kinds have the plural of the kind.
+impl RequestKey for String {
+    fn namespace_and_name(&self) -> (&str, &str) {
+        let (namespace, name) = self.rsplit_once('/').unwrap_or(("", self));
+        (namespace.rsplit('/').next().unwrap_or_default(), name)
+    }
+}
+
+impl RequestKey for (String, String) {
+    fn namespace_and_name(&self) -> (&str, &str) {
+        (&self.0, &self.1)
+    }
+}
+
+/// For controllers with a single request.
+impl RequestKey for () {
+    fn namespace_and_name(&self) -> (&str, &str) {
+        ("", "")
+    }
+}
+
 /// A controller without its scheduling, which [`controller::run`](crate::controller::run) does.
 ///
 /// A reconcile observes, plans and executes. Each step may be repeated, and no two reconciles of one key overlap.
 pub trait Reconciler: Send + Sync {
     /// Key of a request: namespace and name of an object, or less where that identifies it.
-    type Key: Clone + Debug + Hash + Ord + Send + Sync;
+    type Key: RequestKey + Clone + Debug + Hash + Ord + Send + Sync;
     /// Everything that a plan depends on.
     type Observed: Send;
     /// Decision about what is done, and when the next reconcile is due.
     type Plan: Send;
     /// Error of a reconcile.
     type Error: ReconcileError + Send;
+
+    /// Kind of the object that a request names, for spans.
+    fn kind(&self, key: &Self::Key) -> &'static str;
+
+    /// Uid of the observed object, for spans. None: there is no such object, or its uid was not read.
+    fn uid<'o>(&self, _observed: &'o Self::Observed) -> Option<&'o str> {
+        None
+    }
 
     /// Queue of requests.
     fn request_queue(&self) -> &RequestQueue<Self::Key>;

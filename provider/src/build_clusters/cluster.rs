@@ -176,7 +176,7 @@ impl BuildCluster {
             loop {
                 let watches = AssertUnwindSafe(self.watch_all(&moved)).catch_unwind();
                 let why = if watches.await.is_ok() { "its watches ended" } else { "its watches panicked" };
-                tracing::error!(cluster = self.name, why, "a bug; they begin again");
+                tracing::error!(cluster = self.name, why, "watches restarted after a bug");
                 for health in &self.health {
                     health.failed(why.to_owned());
                 }

@@ -27,7 +27,8 @@ fn after(seconds: i64) -> Timestamp {
 }
 
 fn counted(clusters: i64) -> BackendState {
-    BackendState::Counted { clusters, provisioning: 1, versions: vec!["4.20".into()] }
+    let cluster_classes = Some(vec!["classes/small".into()]);
+    BackendState::Counted { clusters, provisioning: 1, versions: vec!["4.20".into()], cluster_classes }
 }
 
 fn world(clusters: i64) -> HubState {
@@ -49,6 +50,7 @@ fn first_report_has_all_known_facts() {
         clusters: Some(3),
         provisioning: Some(1),
         versions: vec!["4.20".into()],
+        cluster_classes: Some(vec!["classes/small".into()]),
         problem: None,
     };
     let expected = Facts {

@@ -30,4 +30,5 @@ mod prerequisites;
 mod profiles;
 mod prow_job;
 mod support;
+mod version;
 mod wait_step;

@@ -11,6 +11,8 @@ pub struct GoModule {
     pub build_time: &'static str,
     /// Variables that the linker sets, each with the Go module whose version is its value.
     pub versions: &'static [(&'static str, &'static str)],
+    /// Variables that the linker sets to fixed values.
+    pub linker_values: &'static [(&'static str, &'static str)],
     /// Artifacts that come from this module.
     pub artifacts: &'static [Artifact],
 }
@@ -88,11 +90,12 @@ const fn configuration(name: &'static str, module: &'static str, directory: &'st
 }
 
 /// Every module, in the order in which they are built.
-pub static MODULES: [GoModule; 8] = [
+pub static MODULES: [GoModule; 10] = [
     GoModule {
         directory: "tests/controlplane",
         build_time: "6 minutes",
         versions: &[("k8s.io/component-base/version.gitVersion", KUBERNETES)],
+        linker_values: &[],
         artifacts: &[
             program("etcd", "go.etcd.io/etcd/server/v3", "server", "KUBEBUILDER_ASSETS"),
             program(
@@ -114,6 +117,7 @@ pub static MODULES: [GoModule; 8] = [
         directory: "tests/crossplane",
         build_time: "3 minutes",
         versions: &[("github.com/crossplane/crossplane-runtime/v2/pkg/version.version", CROSSPLANE)],
+        linker_values: &[],
         artifacts: &[
             program(
                 "crossplane",
@@ -128,6 +132,7 @@ pub static MODULES: [GoModule; 8] = [
         directory: "tests/provider-kubernetes",
         build_time: "2 minutes",
         versions: &[],
+        linker_values: &[],
         artifacts: &[
             program(
                 "provider-kubernetes",
@@ -142,6 +147,7 @@ pub static MODULES: [GoModule; 8] = [
         directory: "tests/cluster-api",
         build_time: "5 minutes",
         versions: &[("sigs.k8s.io/cluster-api/version.gitVersion", CLUSTER_API)],
+        linker_values: &[],
         artifacts: &[
             program("cluster-api-core", "sigs.k8s.io/cluster-api/core", "core", CLUSTER_API_VARIABLE),
             program(
@@ -189,6 +195,7 @@ pub static MODULES: [GoModule; 8] = [
         directory: "tests/tekton",
         build_time: "1 minute",
         versions: &[],
+        linker_values: &[],
         artifacts: &[program("tekton-check", ".", "tekton", "TEKTON_CHECK_BIN")],
     },
     // A registry in memory, the one that google/go-containerregistry ships for tests.
@@ -196,6 +203,7 @@ pub static MODULES: [GoModule; 8] = [
         directory: "package/tests/registry",
         build_time: "10 seconds",
         versions: &[],
+        linker_values: &[],
         artifacts: &[program("registry", ".", "registry", "REGISTRY_BIN")],
     },
     // Reads packages as Crossplane does.
@@ -203,13 +211,40 @@ pub static MODULES: [GoModule; 8] = [
         directory: "package/tests/parser",
         build_time: "1 minute",
         versions: &[],
+        linker_values: &[],
         artifacts: &[program("package-parser", ".", "parser", "PACKAGE_PARSER_BIN")],
+    },
+    // Checks workflows as the forge reads them.
+    GoModule {
+        directory: "package/tests/actionlint",
+        build_time: "20 seconds",
+        versions: &[],
+        linker_values: &[],
+        artifacts: &[program(
+            "actionlint",
+            "github.com/rhysd/actionlint/cmd/actionlint",
+            "actionlint",
+            "ACTIONLINT_BIN",
+        )],
+    },
+    // Renders the charts.
+    GoModule {
+        directory: "package/tests/helm",
+        build_time: "3 minutes",
+        versions: &[],
+        // The Kubernetes that helm assumes without a cluster, as its releases have it: that of client-go.
+        linker_values: &[
+            ("helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor", "1"),
+            ("helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor", "37"),
+        ],
+        artifacts: &[program("helm", "helm.sh/helm/v3/cmd/helm", "helm", "HELM_BIN")],
     },
     // Decodes answers of the function with Crossplane's own messages.
     GoModule {
         directory: "function/tests/godecode",
         build_time: "20 seconds",
         versions: &[],
+        linker_values: &[],
         artifacts: &[program("response-decoder", ".", "godecode", "RESPONSE_DECODER_BIN")],
     },
 ];

@@ -244,6 +244,10 @@ fn digest_sources(module: &GoModule, artifact: &Artifact) -> anyhow::Result<Stri
     let mut digest = Sha256::new();
     let recipe = format!("{LAYOUT} {:?} {:?} {BUILD_FLAGS:?}", artifact.content, module.versions);
     digest.update(recipe);
+    // Without such values the recipe is as before, and cached entries stay valid.
+    if !module.linker_values.is_empty() {
+        digest.update(format!(" {:?}", module.linker_values));
+    }
     for name in ["go.mod", "go.sum", "main.go"] {
         let path = directory.join(name);
         match fs::read(&path) {

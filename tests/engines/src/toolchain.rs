@@ -118,6 +118,9 @@ impl Toolchain {
             let version = self.run(module, &["list", "-m", "-f", "{{.Version}}", source])?;
             linker_flags = format!("{linker_flags} -X {variable}={}", version.trim());
         }
+        for (variable, value) in module.linker_values {
+            linker_flags = format!("{linker_flags} -X {variable}={value}");
+        }
         let names: Vec<_> = programs.iter().map(|(name, ..)| *name).collect();
         let names = names.join(", ");
         report(&format!("building {names}: once per machine, about {} on two cores", module.build_time));

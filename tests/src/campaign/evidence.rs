@@ -32,7 +32,7 @@ const LOOK: Duration = Duration::from_millis(300);
 /// Within this who lost a watch lists anew, mostly. It is shorter than a try may be.
 const LISTED: Duration = Duration::from_secs(8);
 /// How the function counts the clients that it turned away.
-const FAILURES: &str = "function_tls_handshake_failures_total ";
+const FAILURES: &str = "testplatform_function_tls_handshake_failures_total ";
 /// The provider's error for a server whose authority it does not know.
 const UNKNOWN: &str = "invalid peer certificate: UnknownIssuer";
 /// provider-kubernetes' error for it.
@@ -224,9 +224,9 @@ mod tests {
     /// As the function's page has it.
     #[test]
     fn clients_that_were_turned_away_are_counted() {
-        let page = "# TYPE function_tls_handshake_failures counter\nfunction_tls_handshake_failures_total 3\n# EOF\n";
+        let page = "# TYPE testplatform_function_tls_handshake_failures counter\ntestplatform_function_tls_handshake_failures_total 3\n# EOF\n";
         assert_eq!(counted(page).map(|count| count.to_string()).as_deref(), Some("3"));
-        assert!(counted("function_panics_total 0\n").is_none());
+        assert!(counted("testplatform_function_panics_total 0\n").is_none());
     }
 
     #[test]

@@ -6,11 +6,15 @@ use super::NAMESPACE_OF_CLASS;
 
 /// The class, as the example template calls it.
 const CLASS: &str = "openstack-v3";
+/// A later one, to which its clusters can move. It does not define the variable that has a default.
+const NEXT_CLASS: &str = "openstack-v4";
+/// The variable that has a default, which the webhook adds to every Cluster of the class.
+pub(super) const DEFAULTED: &str = "apiServerLoadBalancer";
 const CONTROL_PLANE: &str = "in-memory-control-plane";
 const WORKERS: &str = "in-memory-workers";
 const NETWORK: &str = "in-memory-network";
 
-/// The class and the templates that it refers to; the class comes last.
+/// The classes and the templates that they refer to; the classes come last.
 pub(super) fn manifests() -> Vec<Value> {
     let template = |api: &str, kind: &str, name: &str, spec: Value| {
         json!({
@@ -35,7 +39,8 @@ pub(super) fn manifests() -> Vec<Value> {
             json!({ "kubeadmConfigSpec": { "clusterConfiguration": { "apiServer": { "certSANs": ["127.0.0.1"] } } } }),
         ),
         template("bootstrap", "KubeadmConfigTemplate", WORKERS, kubelet()),
-        class(),
+        class(NEXT_CLASS, &variables()),
+        class(CLASS, &with_default(variables())),
     ]
 }
 
@@ -45,7 +50,7 @@ fn kubelet() -> Value {
     json!({ "joinConfiguration": { "nodeRegistration": socket } })
 }
 
-fn class() -> Value {
+fn class(name: &str, variables: &[Value]) -> Value {
     let reference = |api: &str, kind: &str, name: &str| {
         let api = format!("{api}.cluster.x-k8s.io/v1beta2");
         json!({ "templateRef": { "apiVersion": api, "kind": kind, "name": name } })
@@ -60,20 +65,23 @@ fn class() -> Value {
     });
     json!({
         "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "ClusterClass",
-        "metadata": { "name": CLASS, "namespace": NAMESPACE_OF_CLASS },
+        "metadata": { "name": name, "namespace": NAMESPACE_OF_CLASS },
         "spec": {
             "infrastructure": reference("infrastructure", "DevClusterTemplate", NETWORK),
             "controlPlane": control_plane,
             "workers": { "machineDeployments": [workers] },
-            "variables": variables(),
+            "variables": variables,
         },
     })
 }
 
-/// Variables of classes for OpenStack. One has a default, which the webhook adds to every Cluster.
-fn variables() -> Value {
-    let variable = |name: &str, schema: Value| json!({ "name": name, "required": false, "schema": { "openAPIV3Schema": schema } });
-    let text = |name| variable(name, json!({ "type": "string" }));
+fn variable(name: &str, schema: &Value) -> Value {
+    json!({ "name": name, "required": false, "schema": { "openAPIV3Schema": schema } })
+}
+
+/// Variables of classes for OpenStack.
+fn variables() -> Vec<Value> {
+    let text = |name| variable(name, &json!({ "type": "string" }));
     let mut all: Vec<Value> = [
         "cni",
         "controlPlaneFlavor",
@@ -86,8 +94,12 @@ fn variables() -> Value {
     ]
     .map(text)
     .to_vec();
-    all.push(variable("bootVolumeSize", json!({ "type": "integer" })));
-    all.push(variable("dnsNameservers", json!({ "type": "array", "items": { "type": "string" } })));
-    all.push(variable("apiServerLoadBalancer", json!({ "type": "string", "default": "enabled" })));
-    all.into()
+    all.push(variable("bootVolumeSize", &json!({ "type": "integer" })));
+    all.push(variable("dnsNameservers", &json!({ "type": "array", "items": { "type": "string" } })));
+    all
+}
+
+fn with_default(mut variables: Vec<Value>) -> Vec<Value> {
+    variables.push(variable(DEFAULTED, &json!({ "type": "string", "default": "enabled" })));
+    variables
 }

@@ -23,8 +23,11 @@ use crate::{
 const FINALIZER: &str = "cluster.cluster.x-k8s.io";
 /// Until the infrastructure is there, and as long again until the API answers.
 const MAKING: Duration = Duration::from_millis(500);
-/// From a change that is asked for until it has reached the machines.
+/// From a change that is asked for until it has reached the machines, of the control plane and then of the workers.
 const CHANGING: Duration = Duration::from_millis(700);
+/// Parts of a change.
+const OF_CONTROL_PLANE: &str = "changing the control plane";
+const OF_WORKERS: &str = "changing the workers";
 /// How long each part of a cluster takes to go.
 const GOING: Duration = Duration::from_millis(150);
 
@@ -138,7 +141,9 @@ impl Played {
                 .await;
         }
         if cluster["spec"]["controlPlaneEndpoint"].is_null() {
-            self.hub.apply(&objects::secret(name)).await?;
+            for secret in objects::secrets(name) {
+                self.hub.apply(&secret).await?;
+            }
             let host = format!("api.{name}.hub.example");
             let endpoint = json!({ "spec": { "controlPlaneEndpoint": { "host": host, "port": 6443 } } });
             return Ok(self.hub.merge(&topology(name), &endpoint).await?);
@@ -151,23 +156,37 @@ impl Played {
             let infrastructure = ("InfrastructureReady", "True", "Ready", String::new());
             return self.say(cluster, provisioned, &[infrastructure]).await;
         }
+        self.change(cluster, name).await
+    }
+
+    /// A change reaches the control plane, and then the workers. Source: `core/reconcilers/topology/cluster`, `reconcile_state.go`.
+    async fn change(&mut self, cluster: &Value, name: &str) -> anyhow::Result<()> {
         let there = objects::reached(cluster);
         let same = |key: &str| cluster["status"][key] == there[key];
         if (same("workers") && same("controlPlane")) || cluster["status"]["controlPlane"].is_null() {
-            self.since.ended("changing", name);
+            self.since.ended(OF_CONTROL_PLANE, name);
+            self.since.ended(OF_WORKERS, name);
             return self.say(cluster, there, &objects::settled(cluster)).await;
         }
-        if self.since.over("changing", name, CHANGING) {
-            return self.say(cluster, there, &objects::settled(cluster)).await;
-        }
+        let seen = json!({ "observedGeneration": cluster["metadata"]["generation"] });
         if cluster["status"]["observedGeneration"] != cluster["metadata"]["generation"] {
-            // Its controllers do not judge a change together: that of the topology comes after others have noted the generation.
-            let seen = json!({ "observedGeneration": cluster["metadata"]["generation"] });
+            // Its controllers do not report a change together: each notes the generation in its own conditions.
+            self.since.ended(OF_CONTROL_PLANE, name);
+            self.since.ended(OF_WORKERS, name);
             return self.say(cluster, seen, &[]).await;
         }
-        let upgrades = !same("controlPlane");
-        let seen = json!({ "observedGeneration": cluster["metadata"]["generation"] });
-        self.say(cluster, seen, &objects::changing(upgrades)).await
+        if !same("controlPlane") {
+            if !self.since.over(OF_CONTROL_PLANE, name, CHANGING) {
+                return self.say(cluster, seen, &objects::control_plane_changing()).await;
+            }
+            let changed = json!({ "controlPlane": there["controlPlane"] });
+            return self.say(cluster, changed, &objects::control_plane_changed()).await;
+        }
+        if self.since.over(OF_WORKERS, name, CHANGING) {
+            return self.say(cluster, there, &objects::settled(cluster)).await;
+        }
+        let (counts, conditions) = objects::workers_changing(cluster, &there["workers"]);
+        self.say(cluster, json!({ "workers": counts }), &conditions).await
     }
 
     /// One part of it goes after the other. `stop`: the one that does not.
@@ -180,10 +199,15 @@ impl Played {
             }
         }
         if let Some((reason, words)) = objects::ENDING.get(gone) {
-            let deleting = ("Deleting", "True", *reason, (*words).to_owned());
-            return self.say(cluster, json!({ "phase": "Deleting" }), &[deleting]).await;
+            let mut said = vec![("Deleting", "True", *reason, (*words).to_owned())];
+            if gone > 0 {
+                said.push(objects::no_workers());
+            }
+            return self.say(cluster, json!({ "phase": "Deleting" }), &said).await;
         }
-        self.hub.delete(&at(SECRET, CLUSTERS, &format!("{name}-kubeconfig"))).await?;
+        for secret in objects::secrets(name) {
+            self.hub.delete(&at(SECRET, CLUSTERS, text(&secret, "/metadata/name"))).await?;
+        }
         self.hub.merge(&topology(name), &json!({ "metadata": { "finalizers": null } })).await?;
         self.since.forget(name);
         Ok(())

@@ -1,6 +1,9 @@
 //! The real Cluster API: its managers as programs, and a class of clusters that exist only in memory.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, ensure};
 use serde_json::json;
@@ -10,6 +13,7 @@ use super::{NAMESPACE_OF_CLASS, class};
 use crate::{
     binaries::say,
     control_plane::ControlPlane,
+    exclusive::only_cluster_api,
     hub_controller::{HubController, RunningController, until_accepted},
     nest::Nest,
     pki::Authority,
@@ -34,7 +38,9 @@ pub struct ClusterApiPrograms {
 
 /// The managers, running.
 pub struct ClusterApiManagers {
+    // Ends before the lock is released.
     running: Vec<RunningController>,
+    _lock: File,
 }
 
 impl ClusterApiPrograms {
@@ -106,6 +112,7 @@ impl ClusterApiManagers {
         nest: &Nest,
         hub: &ControlPlane,
     ) -> anyhow::Result<Self> {
+        let lock = tokio::task::spawn_blocking(only_cluster_api).await??;
         let authority = Authority::new("cluster-api-webhooks")?;
         let mut running = vec![];
         for controller in programs.controllers() {
@@ -119,7 +126,7 @@ impl ClusterApiManagers {
         }
         // The garbage collector hears of new kinds only every half a minute; one that starts knows them.
         hub.start_controllers()?;
-        Ok(Self { running })
+        Ok(Self { running, _lock: lock })
     }
 
     /// Version of its core, as that says.

@@ -26,7 +26,10 @@ pub(super) fn reached(cluster: &Value) -> Value {
     let nodes: i64 = groups.iter().map(count).sum();
     let replicas = topology["controlPlane"]["replicas"].as_i64().unwrap_or(1);
     let of = |count: i64| {
-        let mut said = json!({ "desiredReplicas": count, "replicas": count, "readyReplicas": count, "availableReplicas": count });
+        let mut said = json!({
+            "desiredReplicas": count, "replicas": count, "readyReplicas": count, "availableReplicas": count,
+            "upToDateReplicas": count,
+        });
         if count > 0 {
             said["versions"] = json!([{ "version": topology["version"], "replicas": count }]);
         }
@@ -85,24 +88,80 @@ pub(super) fn settled(cluster: &Value) -> Vec<Said> {
     yes.into_iter().chain([workers]).chain(no).collect()
 }
 
-/// A change is on its way to the machines.
-pub(super) fn changing(upgrades: bool) -> Vec<Said> {
-    if upgrades {
-        return vec![
-            ("TopologyReconciled", "False", "ClusterUpgrading", "the control plane is being upgraded".into()),
-            ("RollingOut", "True", "RollingOut", "Rolling out 1 not up-to-date replicas".into()),
-        ];
-    }
-    let few = "* MachineDeployment: fewer available replicas than desired";
+/// The control plane is being upgraded, or gets other machines: one of them is not there yet, or not any more. Source:
+/// `controlplane/kubeadm/reconcilers/kubeadmcontrolplane/status.go`.
+pub(super) fn control_plane_changing() -> Vec<Said> {
+    let few = "* 1 of 2 etcd members are healthy";
     vec![
-        ("ScalingUp", "True", "ScalingUp", "Scaling up from 1 to 2 replicas".into()),
-        ("WorkersAvailable", "False", "NotAvailable", few.into()),
-        ("Available", "False", "NotAvailable", format!("* WorkersAvailable: {few}")),
+        ("TopologyReconciled", "False", "ClusterUpgrading", "the control plane is being upgraded".into()),
+        ("RollingOut", "True", "RollingOut", "Rolling out 1 not up-to-date replicas".into()),
+        ("ControlPlaneAvailable", "False", "NotAvailable", few.into()),
+        ("Available", "False", "NotAvailable", format!("* ControlPlaneAvailable: {few}")),
     ]
 }
 
+/// The control plane has it, and the workers do not.
+pub(super) fn control_plane_changed() -> Vec<Said> {
+    vec![
+        ("ControlPlaneAvailable", "True", "Available", String::new()),
+        ("Available", "True", "Available", String::new()),
+    ]
+}
+
+/// What is said of the workers while they become others: counts and conditions. Source: `core/reconcilers/cluster/cluster_controller_status.go`.
+pub(super) fn workers_changing(cluster: &Value, there: &Value) -> (Value, Vec<Said>) {
+    let mut counts = cluster["status"]["workers"].clone();
+    let before = counts["desiredReplicas"].as_i64().unwrap_or_default();
+    let desired = there["desiredReplicas"].as_i64().unwrap_or_default();
+    let version = |of: &Value| of["versions"][0]["version"].clone();
+    if desired > 0 && before > 0 && version(&counts) != version(there) {
+        // One machine more, until the last is replaced.
+        counts["replicas"] = (before + 1).into();
+        let said = vec![
+            (
+                "TopologyReconciled",
+                "False",
+                "ClusterUpgrading",
+                "MachineDeployments are being upgraded".into(),
+            ),
+            ("RollingOut", "True", "RollingOut", "Rolling out 1 not up-to-date replicas".into()),
+        ];
+        return (counts, said);
+    }
+    counts["desiredReplicas"] = desired.into();
+    if desired < counts["replicas"].as_i64().unwrap_or_default() {
+        let words = format!("Scaling down from {} to {desired} replicas", counts["replicas"]);
+        return (counts, vec![("ScalingDown", "True", "ScalingDown", words)]);
+    }
+    let few = "* MachineDeployment: fewer available replicas than desired";
+    let words = format!("Scaling up from {} to {desired} replicas", counts["replicas"]);
+    let said = vec![
+        ("ScalingUp", "True", "ScalingUp", words),
+        ("WorkersAvailable", "False", "NotAvailable", few.into()),
+        ("Available", "False", "NotAvailable", format!("* WorkersAvailable: {few}")),
+    ];
+    (counts, said)
+}
+
+/// The last worker is gone. The same is said of a cluster that never was to have any.
+pub(super) fn no_workers() -> Said {
+    ("WorkersAvailable", "True", "NoWorkers", String::new())
+}
+
+/// The Secrets of a Cluster: its kubeconfig, and the keys of its control plane. Sources: `util/kubeconfig/kubeconfig.go`,
+/// `util/secret/certificates.go`.
+pub(super) fn secrets(name: &str) -> Vec<Value> {
+    let of = |purpose: &str| {
+        let mut keys = secret(name);
+        keys["metadata"]["name"] = format!("{name}-{purpose}").into();
+        keys["data"] = json!({ "tls.crt": BASE64_STANDARD.encode("certificate"), "tls.key": "" });
+        keys
+    };
+    ["ca", "etcd", "proxy", "sa"].map(of).into_iter().chain([secret(name)]).collect()
+}
+
 /// The Secret with its kubeconfig.
-pub(super) fn secret(name: &str) -> Value {
+fn secret(name: &str) -> Value {
     let kubeconfig = BASE64_STANDARD.encode(kubeconfig(name, &token(name)));
     json!({
         "apiVersion": "v1", "kind": "Secret", "type": "cluster.x-k8s.io/secret",

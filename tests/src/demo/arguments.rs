@@ -6,23 +6,24 @@ use clap::Parser;
 
 use crate::settings;
 
-/// Life of a claim, from the wish to the end, on two real control planes with real Crossplane between them.
+/// Shows the life of a claim on two real control planes with real Crossplane between them.
 ///
-/// Boots konflux and hub, Crossplane, provider-kubernetes and the function as plain processes, makes a claim, uses the
-/// kubeconfig that it delivers, tears the cluster down and checks every step. Nothing is left behind, and nothing
-/// outside this machine is touched.
+/// Starts konflux and hub, Crossplane, provider-kubernetes and the function as plain processes. Creates a claim, uses the
+/// delivered kubeconfig, tears the cluster down and checks every step. Removes everything at the end, and changes nothing
+/// outside this machine.
 ///
-/// The first run builds everything, the Go programs too, which takes a quarter of an hour on two cores. Later ones take less than a minute.
+/// The first run builds everything, the Go programs too, which takes a quarter of an hour on two cores. Later runs take less than a minute.
+/// Times in the output count from the start of the control planes.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "demo", bin_name = "cargo demo", version, after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Claim to make, a YAML file; examples/minimal/claim.yaml if none is given
+    /// Claim to create, a YAML file with spec.ciOperator; by default examples/minimal/claim.yaml
     #[arg(long, value_name = "FILE")]
     claim: Option<PathBuf>,
-    /// Stay up when the cluster is ready, say how to reach everything with kubectl, and end with Ctrl-C
+    /// Stay up when the cluster is ready and print commands to explore everything; Ctrl-C ends it
     #[arg(long)]
     pub keep: bool,
-    /// How many times faster than by default the hub makes and removes the cluster, 0.01 to 100
+    /// Factor by which the hub creates and removes the cluster faster than by default, 0.01 to 100
     #[arg(long, value_name = "N", default_value = "1", value_parser = speed)]
     speed: f64,
 }
@@ -31,10 +32,11 @@ const EXAMPLES: &str = "\
 Examples:
   cargo demo                                        everything, in less than a minute
   cargo demo --speed 5                              faster than you can read
-  cargo demo --claim FILE                           another claim, say one of yours
-  cargo demo --keep                                 look around with kubectl
+  cargo demo --claim FILE                           another claim, for example yours
+  cargo demo --keep                                 explore with kubectl and its plugin
 
-Exit code: 0 every check held; 1 one did not; 2 it could not be tried; 130 interrupted.
+Exit code: 0 every check passed; 1 a check failed; 2 it could not start; 130 interrupted.
+When a check fails, the last lines name the folder with all logs.
 When standard output is not a terminal, it prints one line per event. NO_COLOR is respected.";
 
 /// How long the hub takes for one step.

@@ -66,7 +66,7 @@ impl Board {
 
     /// The lines of the timeline, none wider than said.
     pub fn draw(&self, width: usize, paint: Paint, now: Duration) -> Vec<String> {
-        let heading = fit(&format!("{:>8}  {:<19} {:<15} waits for", "since", "object", "state"), width);
+        let heading = fit(&format!("{:>8}  {:<19} {:<15} detail", "since", "object", "state"), width);
         let mut drawn = vec![String::new(), paint.on(BOLD, &heading)];
         for (row, line) in ROWS.iter().zip(&self.lines) {
             let absent = line.shown.state == "-";

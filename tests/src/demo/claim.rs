@@ -4,13 +4,16 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
-use testplatform_render::unknown_fields;
+use testplatform_render::unknown_object_fields;
 
 use crate::{
     cluster::{At, at},
     kinds::{CLAIM, SECRET},
     manifests, settings,
 };
+
+/// Blocks of a spec for clusters that the demo has no controller for.
+const OTHER_BLOCKS: [&str; 2] = ["clusterClaim", "template"];
 
 /// A claim, fit to be created.
 #[derive(Clone, Debug)]
@@ -35,7 +38,7 @@ impl Claim {
         let [document] = documents.as_slice() else {
             bail!("{file}: there are {} objects in it, and one claim is wanted", documents.len());
         };
-        Self::of(document, &file).with_context(|| format!("{file} is not a claim to show"))
+        Self::of(document, &file).with_context(|| format!("{file} cannot be shown"))
     }
 
     fn of(document: &Value, file: &str) -> anyhow::Result<Self> {
@@ -51,12 +54,22 @@ impl Claim {
         let name = text("/metadata/name").context("metadata.name is missing")?;
         let namespace = text("/metadata/namespace").unwrap_or("demo");
         let secret = text("/spec/writeConnectionSecretToRef/name")
-            .context("spec.writeConnectionSecretToRef.name is missing, so nobody would get the kubeconfig")?;
+            .context("spec.writeConnectionSecretToRef.name is missing, so there would be no kubeconfig")?;
         ensure!(
             document["spec"]["tearDownCluster"] != true,
-            "spec.tearDownCluster is true, so no cluster would be made"
+            "spec.tearDownCluster is true, so no cluster would be created"
         );
-        let unknown = unknown_fields(&document["spec"]);
+        if let Some(block) = OTHER_BLOCKS.into_iter().find(|block| !document["spec"][*block].is_null()) {
+            bail!(
+                "it requests a cluster with spec.{block}, and the demo can create those with spec.ciOperator only; \
+                 `render` shows the answer to this claim"
+            );
+        }
+        ensure!(
+            document["spec"]["ciOperator"].is_object(),
+            "it has no spec.ciOperator, so it requests no cluster"
+        );
+        let unknown = unknown_object_fields(document);
         ensure!(unknown.is_empty(), "unknown fields: {}; correct or remove them", unknown.join(", "));
         // Fields that a server wrote stay out, and so does the reference to a composite of another cluster.
         let mut spec = document["spec"].clone();
@@ -109,14 +122,17 @@ mod tests {
         let document = json!({
             "apiVersion": "ci.openshift.org/v1alpha1", "kind": "TestPlatformCluster",
             "metadata": { "name": "demo", "uid": "1", "resourceVersion": "2", "labels": { "a": "b" } },
-            "spec": { "lifetime": "1h", "resourceRef": { "name": "x" }, "writeConnectionSecretToRef": { "name": "s" } },
+            "spec": {
+                "lifetime": "1h", "ciOperator": {}, "resourceRef": { "name": "x" },
+                "writeConnectionSecretToRef": { "name": "s" },
+            },
             "status": { "phase": "Ready" },
         });
         let claim = Claim::of(&document, "x.yaml").unwrap();
         let wanted = json!({
             "apiVersion": "ci.openshift.org/v1alpha1", "kind": "TestPlatformCluster",
             "metadata": { "name": "demo", "namespace": "demo", "labels": { "a": "b" }, "annotations": null },
-            "spec": { "lifetime": "1h", "writeConnectionSecretToRef": { "name": "s" } },
+            "spec": { "lifetime": "1h", "ciOperator": {}, "writeConnectionSecretToRef": { "name": "s" } },
         });
         assert_eq!(claim.manifest, wanted);
     }
@@ -132,6 +148,40 @@ mod tests {
         assert!(said(&document).contains("tearDownCluster"), "{}", said(&document));
         document["metadata"] = json!({});
         assert!(said(&document).contains("metadata.name"), "{}", said(&document));
+    }
+
+    #[test]
+    fn blocks_that_cannot_be_created_are_named_at_once() {
+        let mut document = json!({
+            "apiVersion": CLAIM.api_version, "kind": CLAIM.kind, "metadata": { "name": "demo" },
+            "spec": { "template": "hosted", "writeConnectionSecretToRef": { "name": "s" } },
+        });
+        for block in OTHER_BLOCKS {
+            document["spec"] = json!({ block: {}, "writeConnectionSecretToRef": { "name": "s" } });
+            let error = said(&document);
+            assert!(
+                error.contains(&format!("with spec.{block}")) && error.contains("spec.ciOperator only"),
+                "{error}"
+            );
+        }
+        document["spec"] = json!({ "writeConnectionSecretToRef": { "name": "s" } });
+        assert!(said(&document).contains("no spec.ciOperator"), "{}", said(&document));
+    }
+
+    #[test]
+    fn unknown_fields_are_refused_wherever_they_are() {
+        let mut document = json!({
+            "apiVersion": CLAIM.api_version, "kind": CLAIM.kind,
+            "metadata": { "name": "demo", "lables": {} }, "spce": {},
+            "spec": { "ciOperator": {}, "lifetme": "1h", "writeConnectionSecretToRef": { "name": "s" } },
+        });
+        assert!(
+            said(&document).contains("unknown fields: spce, metadata.lables, spec.lifetme"),
+            "{}",
+            said(&document)
+        );
+        document["spec"]["template"] = "hosted".into();
+        assert!(said(&document).contains("spec.template"), "{}", said(&document));
     }
 
     #[test]

@@ -5,7 +5,14 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
-use super::{Arguments, actor, claim::Claim, copies, delivered, screen::Screen, watches::Watches};
+use super::{
+    Arguments, actor,
+    claim::Claim,
+    copies, delivered,
+    keep::{INDENT, list_commands},
+    screen::Screen,
+    watches::Watches,
+};
 use crate::{
     cluster::{SOON, at, at_root, has},
     crossplane::Engine,
@@ -68,13 +75,13 @@ impl Course<'_> {
         if let Some(profile) = self.claim.manifest["spec"]["ciOperator"]["test"]["clusterProfile"].as_str() {
             self.engine.fulfiller.admit_to(profile, &self.claim.namespace)?;
         }
-        self.screen.act(&format!("claim {} is made in namespace {}", self.claim.name, self.claim.namespace));
+        self.screen.act(&format!("claim {} created in namespace {}", self.claim.name, self.claim.namespace));
         match konflux.create(&self.claim.manifest).await {
             Ok(_) => {}
             Err(kube::Error::Api(status)) => {
                 bail!("{}: the API server refuses the claim: {}", self.claim.file(), status.message)
             }
-            Err(error) => return Err(error).context("cannot make the claim"),
+            Err(error) => return Err(error).context("cannot create the claim"),
         }
         let named = |claim: &Value| claim["spec"]["resourceRef"]["name"].is_string();
         let claim = konflux.until_is(&self.claim.at(), SOON, "bound to a composite", named).await?;
@@ -93,7 +100,7 @@ impl Course<'_> {
         let kubeconfig = self.ready().await?;
         self.used(&kubeconfig).await?;
         if keep {
-            self.keep(composite, &kubeconfig).await?;
+            self.keep(composite).await?;
         }
         self.screen.wait("a moment, to be seen");
         tokio::time::sleep(pause).await;
@@ -127,7 +134,7 @@ impl Course<'_> {
         };
         self.check(filled(&data), "ready, and the Secret has both keys", &[]);
         let made = self.engine.recorder.made(&self.claim.namespace);
-        self.check(made == 1, &format!("the hub was asked for exactly one cluster, not {made}"), &[]);
+        self.check(made == 1, &format!("exactly one cluster was requested from the hub, not {made}"), &[]);
         let late = konflux.until_is(&self.claim.secret_at(), SOON, "filled", |s| filled(&decoded(s))).await?;
         Ok(decoded(&late).remove("kubeconfig").unwrap_or_default())
     }
@@ -142,36 +149,23 @@ impl Course<'_> {
         let details = if found.elsewhere.is_empty() { found.words() } else { found.elsewhere.clone() };
         self.check(
             found.elsewhere.is_empty(),
-            "it is in Secrets only, in no other object and no log",
+            "the kubeconfig is in Secrets only, in no other object and no log",
             &details,
         );
         Ok(())
     }
 
-    /// Says how to look around, and waits for an end from outside.
-    async fn keep(&mut self, composite: &str, kubeconfig: &str) -> anyhow::Result<()> {
-        let delivered = self.engine.nest().file("delivered.kubeconfig", kubeconfig)?;
-        let export = |path: &std::path::Path| format!("    export KUBECONFIG={}", path.display());
-        let (namespace, name) = (&self.claim.namespace, &self.claim.name);
+    /// Prints commands that explore everything, and waits for an interruption.
+    async fn keep(&mut self, composite: &str) -> anyhow::Result<()> {
+        let mut block = vec![String::new()];
+        for commands in list_commands(self.engine, self.claim, composite)? {
+            block.push(self.screen.heading(&format!("  {}", commands.heading)));
+            block.extend(commands.lines.iter().map(|line| format!("{INDENT}{line}")));
+        }
+        block.push(String::new());
         self.screen.wait("for you");
         self.screen.keep();
-        self.screen.block(&[
-            String::new(),
-            self.screen.heading("  Everything stays up. In another terminal, where the tenant is:"),
-            export(self.engine.konflux.kubeconfig()),
-            format!("    kubectl -n {namespace} get testplatformclusters,secrets"),
-            "    kubectl get objects.kubernetes.crossplane.io".to_owned(),
-            self.screen.heading("  where clusters are asked for:"),
-            export(self.engine.hub.kubeconfig()),
-            format!("    kubectl -n {} get ephemeralcluster {composite} -o yaml", hub::NAMESPACE),
-            self.screen.heading("  the cluster that was delivered:"),
-            export(&delivered),
-            "    kubectl get configmaps".to_owned(),
-            self.screen.heading("  To see it end, with the first of these three:"),
-            format!("    kubectl -n {namespace} patch testplatformcluster {name} \\"),
-            "      --type merge -p '{\"spec\":{\"tearDownCluster\":true}}'".to_owned(),
-            String::new(),
-        ]);
+        self.screen.block(&block);
         loop {
             tokio::time::sleep(Duration::from_secs(1)).await;
             self.engine.check()?;
@@ -181,7 +175,7 @@ impl Course<'_> {
     /// Asks for the end, and waits until there is nothing more to be had.
     async fn tear_down(&mut self, kubeconfig: &str) -> anyhow::Result<Duration> {
         let konflux = self.engine.konflux.cluster();
-        self.screen.act("teardown is asked for: spec.tearDownCluster is set");
+        self.screen.act("teardown requested: spec.tearDownCluster is set");
         let asked = self.screen.now();
         konflux.merge(&self.claim.at(), &json!({ "spec": { "tearDownCluster": true } })).await?;
         self.screen.wait("until it is torn down");
@@ -194,17 +188,13 @@ impl Course<'_> {
         self.check(emptied.is_ok(), "deprovisioned, and both keys of the Secret are empty", &[]);
         self.screen.wait("until the last copy is collected");
         let left = copies::until_none(self.engine, kubeconfig, COLLECTED).await?.words();
-        self.check(
-            left.is_empty(),
-            "no copy of the kubeconfig is left while the claim is still there",
-            &left,
-        );
+        self.check(left.is_empty(), "no copy of the kubeconfig is left while the claim still exists", &left);
         Ok(asked)
     }
 
     /// Deletes the claim, and waits until nothing is left of it.
     async fn delete(&mut self, composite: &str) -> anyhow::Result<Duration> {
-        self.screen.act("the claim is deleted");
+        self.screen.act("deletion of the claim requested");
         self.screen.wait("until nothing is left");
         let (konflux, hub) = (self.engine.konflux.cluster(), self.engine.hub.cluster());
         let asked = self.screen.now();
@@ -240,9 +230,9 @@ impl Course<'_> {
         }
         let others = hub.list(EPHEMERAL_CLUSTER).await?;
         left.extend(others.iter().map(|ec| format!("EphemeralCluster {}", ec["metadata"]["name"])));
-        self.check(left.is_empty(), "everything that hung on the claim is gone", &left);
+        self.check(left.is_empty(), "every object of the claim is deleted", &left);
         let made = self.engine.recorder.made(&self.claim.namespace);
-        self.check(made == 1, &format!("in all that time there was one EphemeralCluster, not {made}"), &[]);
+        self.check(made == 1, &format!("one EphemeralCluster was created in total, not {made}"), &[]);
         Ok(asked)
     }
 
@@ -251,7 +241,7 @@ impl Course<'_> {
         let said = if holds { what.split(", not ").next().unwrap_or(what) } else { what };
         self.screen.check(holds, said, details);
         if !holds {
-            self.failed.push(format!("it does not hold that {said}"));
+            self.failed.push(format!("check failed: {said}"));
         }
     }
 }

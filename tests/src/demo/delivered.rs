@@ -93,21 +93,22 @@ pub async fn prove(kubeconfig: &str) -> anyhow::Result<Vec<String>> {
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "hello", "namespace": namespace },
         "data": { "greeting": "made with the delivered kubeconfig" },
     });
-    cluster.create(&written).await.context("it may not make a ConfigMap")?;
+    cluster.create(&written).await.context("it cannot create a ConfigMap")?;
     let read = cluster.get(&at(CONFIG_MAP, &namespace, "hello")).await?.unwrap_or(Value::Null);
-    ensure!(read["data"] == written["data"], "what was written is not what is read");
+    ensure!(read["data"] == written["data"], "the ConfigMap differs from what was written");
     let refused = cluster.list(SECRET).await.err().map(|error| format!("{error:#}")).unwrap_or_default();
-    ensure!(refused.contains("forbidden"), "it may list every Secret there is: {refused}");
+    ensure!(refused.contains("forbidden"), "it can list all Secrets: {refused}");
     Ok(vec![
         format!("Kubernetes {} at {}", version.git_version, server.unwrap_or_default()),
         format!("as {user}"),
-        "made ConfigMap hello and read it back; Secrets of others are refused".to_owned(),
+        "created ConfigMap hello and read it; Secrets of other namespaces are refused".to_owned(),
     ])
 }
 
 async fn whoami(client: Client) -> anyhow::Result<String> {
     let reviews: Api<SelfSubjectReview> = Api::all(client);
     let review = SelfSubjectReview { metadata: ObjectMeta::default(), status: None };
-    let review = reviews.create(&PostParams::default(), &review).await.context("it is not taken")?;
-    review.status.and_then(|s| s.user_info?.username).context("nobody")
+    let review =
+        reviews.create(&PostParams::default(), &review).await.context("the token is not accepted")?;
+    review.status.and_then(|s| s.user_info?.username).context("the API server names no user")
 }

@@ -1,4 +1,4 @@
-//! Summary of an object for a person: its state in a word or two, and the reason for its wait.
+//! Summary of an object for a person: its state in a word or two, and a detail.
 
 use serde_json::Value;
 
@@ -14,8 +14,8 @@ pub enum Row {
     Claim,
     /// The composite.
     Composite,
-    /// The Object that carries the EphemeralCluster.
-    Writer,
+    /// The Object with the EphemeralCluster as its manifest.
+    PrimaryObject,
     /// The Object that reads the Secret.
     Credentials,
     /// The EphemeralCluster.
@@ -32,7 +32,7 @@ pub enum Row {
 pub const ROWS: [Row; 8] = [
     Row::Claim,
     Row::Composite,
-    Row::Writer,
+    Row::PrimaryObject,
     Row::Credentials,
     Row::Remote,
     Row::Job,
@@ -58,7 +58,7 @@ pub enum Tone {
 pub struct Shown {
     /// In a word or two.
     pub state: String,
-    /// Reason for its wait, or its message.
+    /// Its message, or the reason for its wait.
     pub words: String,
     /// How to take it.
     pub tone: Tone,
@@ -81,7 +81,7 @@ impl Row {
         match self {
             Row::Claim => "claim",
             Row::Composite => "composite",
-            Row::Writer => "Object ec",
+            Row::PrimaryObject => "Object cluster",
             Row::Credentials => "Object credentials",
             Row::Remote => "EphemeralCluster",
             Row::Job => "ProwJob",
@@ -97,7 +97,7 @@ impl Row {
         }
         match self {
             Row::Claim => claim(object),
-            Row::Composite | Row::Writer | Row::Credentials => self.managed(object),
+            Row::Composite | Row::PrimaryObject | Row::Credentials => self.managed(object),
             Row::Remote => remote(object),
             Row::Job => job(object),
             Row::HubSecret | Row::TenantSecret => secret(object),
@@ -108,16 +108,16 @@ impl Row {
     fn managed(self, object: &Value) -> Shown {
         let paused = text(object, "/metadata/annotations/crossplane.io~1paused") == "true";
         if paused || has(object, "Synced", "False", "ReconcilePaused") {
-            return Shown::new("paused", "the hub to name its Secret", Tone::Quiet);
+            return Shown::new("paused", "until the hub names its Secret", Tone::Quiet);
         }
         for (type_, state, tone) in [("Synced", "not synced", Tone::Bad), ("Ready", "not ready", Tone::Busy)]
         {
             if has(object, type_, "False", "") {
                 let reason = condition(object, type_).and_then(|c| c["reason"].as_str()).unwrap_or_default();
                 let words = match (message(object, type_), self, reason) {
-                    ("", Row::Composite, "Creating") => "its Objects to be ready",
-                    ("", _, "Creating") => "its provider",
-                    ("", Row::Writer, "Unavailable") => "the EphemeralCluster to be ready",
+                    ("", Row::Composite, "Creating") => "its Objects are not ready",
+                    ("", _, "Creating") => "provider-kubernetes is creating it",
+                    ("", Row::PrimaryObject, "Unavailable") => "the EphemeralCluster is not ready",
                     ("", _, reason) => reason,
                     (words, ..) => words,
                 };
@@ -127,7 +127,7 @@ impl Row {
         if has(object, "Ready", "True", "") {
             return Shown::new("ready", "", Tone::Good);
         }
-        Shown::new("made", "", Tone::Busy)
+        Shown::new("created", "", Tone::Busy)
     }
 
     fn waits_to_go(self, object: &Value) -> &'static str {
@@ -135,12 +135,14 @@ impl Row {
         let held: Vec<_> = held.filter_map(Value::as_str).collect();
         match self {
             _ if held.is_empty() => "",
-            _ if held == ["foregroundDeletion"] => "what it owns to be collected",
-            Row::Claim => "the composite to go",
-            Row::Composite => "its Objects to go",
+            _ if held == ["foregroundDeletion"] => "waiting for the garbage collector",
+            Row::Claim => "waiting for the deletion of the composite",
+            Row::Composite => "waiting for the deletion of its Objects",
             // Within 30 s of a creation provider-kubernetes does not trust an absence.
-            Row::Writer | Row::Credentials => "the provider to be sure that it is gone",
-            _ => "its controller to let go of it",
+            Row::PrimaryObject | Row::Credentials => {
+                "waiting for provider-kubernetes to confirm the deletion"
+            }
+            _ => "waiting for its controller to remove the finalizer",
         }
     }
 }
@@ -168,7 +170,7 @@ fn claim(claim: &Value) -> Shown {
         return Shown::new("not synced", message(claim, "Synced"), Tone::Bad);
     }
     if phase.is_empty() {
-        return Shown::new("made", "Crossplane, for a composite", Tone::Busy);
+        return Shown::new("created", "waiting for Crossplane to create a composite", Tone::Busy);
     }
     Shown::new(phase, text(claim, "/status/message"), tone(phase))
 }
@@ -176,11 +178,11 @@ fn claim(claim: &Value) -> Shown {
 fn remote(ec: &Value) -> Shown {
     let phase = text(ec, "/status/phase");
     if phase.is_empty() {
-        return Shown::new("made", "its controller to take it up", Tone::Busy);
+        return Shown::new("created", "waiting for its controller to start", Tone::Busy);
     }
     let words = match phase {
-        "Provisioning" => "its job to make the cluster",
-        "Deprovisioning" => "its job to remove the cluster",
+        "Provisioning" => "the job creates the cluster",
+        "Deprovisioning" => "the job removes the cluster",
         _ => "",
     };
     Shown::new(phase, words, tone(phase))
@@ -199,8 +201,8 @@ fn job(ec: &Value) -> Shown {
     let ready = has(ec, "ClusterReady", "True", "");
     let words = match (ready, has(ec, "TestCompleted", "True", "")) {
         (true, true) => "removes the cluster",
-        (true, false) => "waits for the tests to end",
-        _ => "makes the cluster",
+        (true, false) => "waiting for the end of the tests",
+        _ => "creates the cluster",
     };
     Shown::new("running", words, if ready { Tone::Good } else { Tone::Busy })
 }
@@ -209,7 +211,7 @@ fn job(ec: &Value) -> Shown {
 fn secret(secret: &Value) -> Shown {
     let data = decoded(secret);
     if data.is_empty() {
-        return Shown::new("made", "its keys", Tone::Busy);
+        return Shown::new("created", "no keys yet", Tone::Busy);
     }
     let emptied = data.values().all(String::is_empty);
     let note = |value: &str| if value.is_empty() && !emptied { " (empty)" } else { "" };
@@ -238,7 +240,7 @@ mod tests {
         let object = json!({ "status": { "conditions": [
             { "type": "Ready", "status": "True" }, { "type": "Synced", "status": "False", "message": "refused" },
         ] } });
-        assert_eq!(Row::Writer.of(&object), Shown::new("not synced", "refused", Tone::Bad));
+        assert_eq!(Row::PrimaryObject.of(&object), Shown::new("not synced", "refused", Tone::Bad));
     }
 
     #[test]
@@ -246,9 +248,9 @@ mod tests {
         let condition =
             |type_: &str, reason: &str| json!({ "type": type_, "status": "True", "reason": reason });
         let mut ec = json!({ "status": { "prowJobId": "j", "conditions": [] } });
-        assert_eq!(Row::Job.of(&ec).words, "makes the cluster");
+        assert_eq!(Row::Job.of(&ec).words, "creates the cluster");
         ec["status"]["conditions"] = json!([condition("ClusterReady", "")]);
-        assert_eq!(Row::Job.of(&ec).words, "waits for the tests to end");
+        assert_eq!(Row::Job.of(&ec).words, "waiting for the end of the tests");
         ec["status"]["conditions"] = json!([condition("ProwJobCompleted", "ProwJobFailure")]);
         assert_eq!(Row::Job.of(&ec).state, "failure");
     }

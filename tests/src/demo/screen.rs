@@ -4,7 +4,7 @@
 use std::{
     io::{IsTerminal as _, Write as _, stdout},
     path::Path,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -25,6 +25,8 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 /// Standard output.
 pub struct Screen {
     begun: Instant,
+    /// When the control planes were started. Time before that went into compiling, and is not shown as part of the demo.
+    clock_start: OnceLock<Instant>,
     live: bool,
     paint: Paint,
     inner: Mutex<Inner>,
@@ -50,15 +52,30 @@ impl Screen {
         let dumb = settings::path("TERM").is_none_or(|term| term == Path::new("dumb"));
         Self {
             begun: Instant::now(),
+            clock_start: OnceLock::new(),
             live: stdout().is_terminal() && !dumb,
             paint: Paint(AutoStream::choice(&stdout()) != ColorChoice::Never),
             inner: Mutex::default(),
         }
     }
 
-    /// Time since the start.
+    /// Time since the clock was started; before that, time since the program started.
     pub fn now(&self) -> Duration {
-        self.begun.elapsed()
+        self.clock_start.get().unwrap_or(&self.begun).elapsed()
+    }
+
+    /// Ends the preparation, whose steps have no time, and starts the clock.
+    pub fn start_clock(&self) {
+        self.with(|inner| {
+            let done = self.stepped(inner);
+            let _ = self.clock_start.set(Instant::now());
+            done
+        });
+    }
+
+    /// The time in front of a line; blank during the preparation.
+    fn time_column(&self) -> String {
+        if self.clock_start.get().is_some() { seconds(self.now()) } else { String::new() }
     }
 
     /// Draws again and again.
@@ -97,13 +114,12 @@ impl Screen {
 
     fn stepped(&self, inner: &mut Inner) -> String {
         let Some((step, since)) = inner.step.take() else { return String::new() };
-        let now = self.now();
-        let took = now.saturating_sub(since);
+        let took = self.now().saturating_sub(since);
         if took < WORTH_A_LINE {
             return String::new();
         }
         let took = self.paint.on(DIM, &format!("({})", seconds(took)));
-        format!("{:>8}  {} {step} {took}\n", seconds(now), self.paint.on(GOOD, "✓"))
+        format!("{:>8}  {} {step} {took}\n", self.time_column(), self.paint.on(GOOD, "✓"))
     }
 
     /// An object is as shown, or not there.
@@ -188,10 +204,10 @@ impl Screen {
     pub fn verdict(&self, failed: &[String]) {
         let now = seconds(self.now());
         if failed.is_empty() {
-            let good = self.paint.on(GOOD.bold(), "All is as it should be.");
-            self.with(|_| format!("\n  {good} It took {now}, and nothing is left behind.\n\n"));
+            let good = self.paint.on(GOOD.bold(), "Every check passed.");
+            self.with(|_| format!("\n  {good} The demo took {now} and left nothing behind.\n\n"));
         } else {
-            complain(&format!("not as it should be after {now}: {}", failed.join("; ")));
+            complain(&format!("failed after {now}: {}", failed.join("; ")));
         }
     }
 
@@ -220,7 +236,7 @@ impl Screen {
             let spin = SPINNER.get(frame % SPINNER.len()).copied().unwrap_or_default();
             let took = seconds(now.saturating_sub(since));
             let text = clip(&format!("{step} {took}"), width.saturating_sub(12));
-            return vec![format!("{:>8}  {} {text}", seconds(now), self.paint.on(BUSY, spin))];
+            return vec![format!("{:>8}  {} {text}", self.time_column(), self.paint.on(BUSY, spin))];
         }
         let Some(board) = &inner.board else { return Vec::new() };
         let mut lines = board.draw(width, self.paint, now);

@@ -32,10 +32,10 @@ type Transition = (&'static str, Option<Duration>, Option<Duration>);
 fn transitions(board: &Board, played: &Played) -> Vec<Transition> {
     let (teardown, deletion) = (Some(played.teardown), Some(played.deletion));
     let made = board.first(Row::Claim);
-    let last = [Row::Claim, Row::Composite, Row::Writer, Row::Remote, Row::TenantSecret];
+    let last = [Row::Claim, Row::Composite, Row::PrimaryObject, Row::Remote, Row::TenantSecret];
     let gone = last.iter().filter_map(|row| board.when(*row, "gone")).max();
     vec![
-        ("claim made → EphemeralCluster on the hub", made, board.first(Row::Remote)),
+        ("claim created → EphemeralCluster on the hub", made, board.first(Row::Remote)),
         (
             "hub: job runs → claim: Provisioning",
             board.first(Row::Job),
@@ -47,8 +47,8 @@ fn transitions(board: &Board, played: &Played) -> Vec<Transition> {
             board.when(Row::TenantSecret, "filled"),
         ),
         ("hub: Ready → claim: Ready", board.when(Row::Remote, "Ready"), board.when(Row::Claim, "Ready")),
-        ("claim made → claim: Ready", made, board.when(Row::Claim, "Ready")),
-        ("teardown asked → hub: Deprovisioning", teardown, board.when(Row::Remote, "Deprovisioning")),
+        ("claim created → claim: Ready", made, board.when(Row::Claim, "Ready")),
+        ("teardown requested → hub: Deprovisioning", teardown, board.when(Row::Remote, "Deprovisioning")),
         (
             "hub: Deprovisioned → claim: Deprovisioned",
             board.when(Row::Remote, "Deprovisioned"),
@@ -68,7 +68,7 @@ async fn versions(engine: &Engine) -> Vec<(&'static str, String)> {
     let said = |program: &std::path::Path| {
         let output = Command::new(program).arg("--version").output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        text.split_whitespace().last().map(str::to_owned)
+        text.split_once(' ').map(|(_, version)| version.to_owned())
     };
     let unknown = || "unknown".to_owned();
     vec![

@@ -51,7 +51,7 @@ impl Watches {
     pub fn go_on(&mut self, composite: &str) {
         let (konflux, hub) = (self.konflux.clone(), self.hub.clone());
         self.watch(&konflux, COMPOSITE, None, composite, &[Row::Composite]);
-        self.watch(&konflux, OBJECT, None, &format!("managed-{composite}"), &[Row::Writer]);
+        self.watch(&konflux, OBJECT, None, &format!("managed-{composite}"), &[Row::PrimaryObject]);
         self.watch(&konflux, OBJECT, None, &format!("credentials-{composite}"), &[Row::Credentials]);
         let namespace = Some(hub::NAMESPACE);
         self.watch(&hub, EPHEMERAL_CLUSTER, namespace, composite, &[Row::Remote, Row::Job]);

@@ -1,5 +1,7 @@
 //! Real controllers of a hub, without Crossplane: what they make of the objects that our function requests.
 
+pub mod conformance;
+
 use std::{process::Command, time::Duration};
 
 use anyhow::{Context as _, ensure};
@@ -78,7 +80,9 @@ async fn live(hub: &Cluster) -> anyhow::Result<()> {
             && has(cluster, "TopologyReconciled", "True", "")
             && cluster["status"]["workers"]["availableReplicas"] == 1
     };
-    hub.apply(&requested()).await.context("its webhooks refuse the Cluster that our function requests")?;
+    hub.apply(&requested(NAME, "v1.31.2", 1))
+        .await
+        .context("its webhooks refuse the Cluster that our function requests")?;
     let cluster = watched(hub, &topology(NAME), "Available", is_up).await?;
     let variables = cluster["spec"]["topology"]["variables"].to_string();
     ensure!(variables.contains("apiServerLoadBalancer"), "the webhook sets no default: {variables}");
@@ -115,12 +119,12 @@ async fn watched(hub: &Cluster, at: &At, what: &str, is: impl Fn(&Value) -> bool
 }
 
 /// A Cluster as our function requests it with the example template.
-fn requested() -> Value {
+fn requested(name: &str, version: &str, nodes: i64) -> Value {
     let timeouts = json!({
         "nodeDeletionTimeoutSeconds": 600, "nodeDrainTimeoutSeconds": 600, "nodeVolumeDetachTimeoutSeconds": 300,
     });
     let workers = json!([{
-        "class": "default-worker", "name": "default-worker", "replicas": 1, "deletion": timeouts,
+        "class": "default-worker", "name": "default-worker", "replicas": nodes, "deletion": timeouts,
         "metadata": { "annotations": { "testplatform.ci.openshift.org/node-class": "default" } },
         "healthCheck": { "enabled": true, "checks": {
             "nodeStartupTimeoutSeconds": 1800,
@@ -129,14 +133,14 @@ fn requested() -> Value {
     }]);
     json!({
         "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
-        "metadata": { "name": NAME, "namespace": CLUSTERS },
+        "metadata": { "name": name, "namespace": CLUSTERS },
         "spec": {
             "clusterNetwork": {
                 "pods": { "cidrBlocks": ["10.100.0.0/16"] }, "services": { "cidrBlocks": ["10.254.0.0/16"] },
             },
             "topology": {
                 "classRef": { "name": "openstack-v3", "namespace": "magnum-system" },
-                "version": "v1.31.2",
+                "version": version,
                 "controlPlane": { "replicas": 1, "deletion": timeouts },
                 "workers": { "machineDeployments": workers },
                 "variables": [{ "name": "cni", "value": "calico" }],

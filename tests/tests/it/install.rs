@@ -1,6 +1,7 @@
 //! Installation by users, on a real API server with real Crossplane: every overlay renders and is admitted, roles give their
 //! rights and no more, and the tools that ask an API server tell the truth.
 
+mod gitops;
 mod hub;
 mod kubeconfig;
 mod overlays;
@@ -25,6 +26,7 @@ pub async fn what_is_installed() -> anyhow::Result<()> {
     let steps = async {
         revisions::whoever_is_left_is_listed(konflux).await.context("revisions")?;
         overlays::every_overlay_is_admitted(konflux, kubectl).await.context("overlays")?;
+        gitops::every_application_is_admitted(konflux, kubectl).context("GitOps example")?;
         overlays::pods_are_as_restricted_as_can_be(konflux.cluster()).await.context("pods")?;
         kubeconfig::a_kubeconfig_for_the_hub(konflux).await.context("hub-kubeconfig")?;
         rights::tenants_with_kubernetes_roles(konflux.cluster()).await.context("Kubernetes' roles")?;

@@ -46,6 +46,8 @@ const STANDALONE: &[Case] = &[
     case!(provider::prerequisites::what_comes_before_a_cluster_is_made_on_the_hub_and_goes_after_it).whole(),
     case!(provider::bundles::bundles_are_set_up_in_a_cluster_and_taken_down_before_it_goes).whole(),
     case!(hub_controllers::real_cluster_api_makes_a_cluster_that_is_used_and_removed).whole(),
+    case!(hub_controllers::conformance::the_real_cluster_api_conforms).whole(),
+    case!(hub_controllers::conformance::the_fake_of_cluster_api_conforms),
     case!(provider::cleanup::clusters_that_nobody_needs_are_torn_down),
     case!(provider::namespace_deleted::nothing_is_withdrawn_for_want_of_rights),
     case!(provider::namespace_deleted::clusters_end_though_their_namespace_and_its_rights_are_deleted),
@@ -89,6 +91,7 @@ const STANDALONE: &[Case] = &[
 /// Those with an engine of their own, of which a machine has one at a time.
 const WITH_ENGINE: &[Case] = &[
     blocking!(demo::it_exits_zero_and_says_what_it_saw),
+    blocking!(demo::kept_commands_work_as_they_are_printed),
     blocking!(refusals::a_taken_port_is_said),
     case!(ledger::lives_within_budgets_and_silence_between_with_a_wide_breaker)
         .whole()

@@ -45,9 +45,11 @@ mod lost;
 mod manners;
 mod namespace_deletion;
 mod namespaced;
+mod orphaned;
 mod osac;
 mod our_definition;
 mod prerequisites;
+mod refused_deletion;
 mod remote;
 mod service_account;
 mod space;
@@ -117,9 +119,16 @@ const SCENARIOS: &[Scenario] = &[
     // Alone because no space can reach its hub meanwhile, and because twenty claims at a time slow others down.
     alone(remotes(0, scenario!(namespace_deletion::twenty_spaces_deleted_while_the_hub_is_away))),
     alone(remotes(0, scenario!(namespace_deletion::twenty_spaces_deleted))),
+    // Alone because the search would end the clusters of claims that others lose on purpose.
+    alone(on_either(remotes(
+        2,
+        topology(scenario!(refused_deletion::cluster_api_deleted_while_a_change_is_refused)),
+    ))),
     alone(everywhere(scenario!(namespace_deletion::twenty_deleted_while_provisioning))),
     alone(everywhere(scenario!(namespace_deletion::twenty_deleted_when_ready))),
     alone(everywhere(scenario!(namespace_deletion::twenty_deleted_while_the_hub_is_away))),
+    // Alone because the search sees the clusters of all.
+    alone(scenario!(orphaned::cluster_whose_claim_a_restore_lost)),
     // Short, because it may begin before those do, which wait until it has ended.
     quick(
         "names that core generates keep claims of two namespaces apart",
@@ -211,6 +220,7 @@ const SCENARIOS: &[Scenario] = &[
         remotes(0, hosted(scenario!(templates::hypershift_name_taken))),
     ),
     topology(scenario!(templates::cluster_api_template_moved)),
+    on_either(topology(scenario!(templates::cluster_api_moved_to_a_class_without_a_variable))),
     hosted(scenario!(lost::hypershift_writer_lost)),
     pooled(scenario!(hive::hive_torn_down)),
     pooled(scenario!(hive::hive_cluster_deleted_underneath)),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BackendDefinition, definition::parse_word};
+use super::{BackendDefinition, ClassNamespace, ClusterClassName, definition::parse_word};
 use crate::foreign::{ResourceKind, caas::Instance};
 use crate::names::ObjectName;
 use crate::template::{
@@ -54,6 +54,12 @@ pub(super) const DESCRIPTOR: BackendDescriptor = BackendDescriptor {
     has_cloud_credentials: false,
     ever_ready: EverReady::Phase("Ready"),
     supported_versions: None,
+    cluster_class: Some(ResourceKind {
+        group: "clustertemplate.openshift.io",
+        versions: &["v1alpha1"],
+        kind: "ClusterTemplate",
+        plural: "clustertemplates",
+    }),
     reports_api_version: false,
 };
 
@@ -147,5 +153,10 @@ impl BackendDefinition for Caas {
 
     fn needs_image(&self) -> bool {
         false
+    }
+
+    fn cluster_class(&self) -> Option<ClusterClassName> {
+        let name = self.cluster_template.to_string();
+        Some(ClusterClassName { namespace: ClassNamespace::None, name })
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    BackendDefinition,
+    BackendDefinition, ClassNamespace, ClusterClassName,
     definition::{find_nulls, find_owned_members, parse_word},
     overlay,
 };
@@ -66,6 +66,12 @@ pub(super) const DESCRIPTOR: BackendDescriptor = BackendDescriptor {
     // Stays true, whatever happens to the cluster.
     ever_ready: EverReady::Condition("ControlPlaneInitialized"),
     supported_versions: None,
+    cluster_class: Some(ResourceKind {
+        group: "cluster.x-k8s.io",
+        versions: &["v1beta2"],
+        kind: "ClusterClass",
+        plural: "clusterclasses",
+    }),
     reports_api_version: true,
 };
 
@@ -286,7 +292,7 @@ impl BackendDefinition for ClusterApi {
 
     fn parse_target(&self, words: &str) -> Result<Variable, String> {
         if self.image_variable.as_deref() == Some(words) {
-            return Err("leads to the image, which belongs to the release".into());
+            return Err("leads to the image, which the release determines".into());
         }
         if self.cloud_credential.as_ref().is_some_and(|credential| credential.variable == words) {
             return Err("leads to the credential of the cloud, which is each cluster's own".into());
@@ -317,5 +323,12 @@ impl BackendDefinition for ClusterApi {
 
     fn cloud_credential(&self) -> Option<&CloudCredential> {
         self.cloud_credential.as_ref()
+    }
+
+    fn cluster_class(&self) -> Option<ClusterClassName> {
+        let ClassRef { name, namespace } = &self.class_ref;
+        let own = |namespace: &ObjectName| ClassNamespace::Named(namespace.to_string());
+        let namespace = namespace.as_ref().map_or(ClassNamespace::OfCluster, own);
+        Some(ClusterClassName { namespace, name: name.to_string() })
     }
 }

@@ -8,6 +8,26 @@ use serde_json::{Map, Value};
 use super::{Backend, CloudCredential, NetworkVariables};
 use crate::template::{companions::Architecture, parameter::Type};
 
+/// Name of a class of clusters on a hub.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterClassName {
+    /// Its namespace.
+    pub namespace: ClassNamespace,
+    /// Its name.
+    pub name: String,
+}
+
+/// Namespace of a class of clusters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClassNamespace {
+    /// It has none.
+    None,
+    /// That of the cluster.
+    OfCluster,
+    /// This one.
+    Named(String),
+}
+
 /// Backend-specific part of an entry.
 pub trait BackendDefinition: Clone + Debug + PartialEq + DeserializeOwned {
     /// The backend.
@@ -26,7 +46,7 @@ pub trait BackendDefinition: Clone + Debug + PartialEq + DeserializeOwned {
     /// Finds errors in an overlay, each with its path. The second argument: targets of parameters.
     fn overlay_flaws(&self, _: &Map<String, Value>, _: &[&Self::Target]) -> Vec<(String, String)> {
         let words = format!(
-            "is for {}: {} has no document of which its objects are made",
+            "is only for {}: the objects of {} are not built from a document",
             Backend::join_names(|backend| backend.has_overlay),
             Self::BACKEND
         );
@@ -79,6 +99,10 @@ pub trait BackendDefinition: Clone + Debug + PartialEq + DeserializeOwned {
     fn needs_image(&self) -> bool;
     /// The credential of the cloud that each cluster gets for itself.
     fn cloud_credential(&self) -> Option<&CloudCredential> {
+        None
+    }
+    /// The class of clusters that is named: its namespace, if the backend has classes in namespaces, and its name.
+    fn cluster_class(&self) -> Option<ClusterClassName> {
         None
     }
 }

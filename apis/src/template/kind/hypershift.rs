@@ -64,6 +64,7 @@ pub(super) const DESCRIPTOR: BackendDescriptor = BackendDescriptor {
     has_cloud_credentials: false,
     ever_ready: EverReady::VersionOrCondition("Available"),
     supported_versions: Some("supported-versions"),
+    cluster_class: None,
     reports_api_version: false,
 };
 
@@ -144,7 +145,7 @@ fn parse_place(words: &str, allowed: &[TargetDocument]) -> Result<Place, String>
         return Err("of a node group must begin with nodePool.".into());
     }
     if GUARDED.contains(&rest[0].as_str()) || rest.starts_with(&["platform".into(), "type".into()]) {
-        return Err(format!("leads to {}, which is not a parameter's to set", rest.join(".")));
+        return Err(format!("leads to {}, which parameters must not set", rest.join(".")));
     }
     Ok(Place { document, path: rest.to_vec() })
 }

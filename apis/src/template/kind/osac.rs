@@ -53,6 +53,7 @@ pub(super) const DESCRIPTOR: BackendDescriptor = BackendDescriptor {
     has_cloud_credentials: false,
     ever_ready: EverReady::Phase("Ready"),
     supported_versions: None,
+    cluster_class: None,
     reports_api_version: false,
 };
 

@@ -262,11 +262,11 @@ fn composite_line(evaluation: &ClusterEvaluation, response: &RunFunctionResponse
         (Phase::Ready | Phase::Degraded | Phase::Deprovisioning, true)
             if evaluation.plan.lifecycle.is_withdrawn =>
         {
-            "it was, and the emptied credentials must reach the claim first".into()
+            "it was ready, and the emptied credentials must reach the claim first".into()
         }
         (Phase::Ready | Phase::Degraded | Phase::Deprovisioning, true) => "it has its kubeconfig".into(),
         (Phase::Deprovisioned | Phase::Failed, true) => {
-            "it was, and the emptied credentials must reach the claim first".into()
+            "it was ready, and the emptied credentials must reach the claim first".into()
         }
     };
     Some(format!("composite: {}, {why}", if ready { "ready" } else { "not ready" }))

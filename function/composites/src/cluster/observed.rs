@@ -35,7 +35,7 @@ use testplatform_apis::{
 
 pub(crate) use bundles::report_text;
 pub use bundles::{BUNDLES, BUNDLES_OBSERVER, BundleObjects};
-pub use claim_secret::{ClaimSecret, WriteRefusal};
+pub use claim_secret::{CLAIM_NAMES_NO_SECRET, ClaimSecret, WriteRefusal};
 pub use credentials::Credentials;
 pub use details::Details;
 pub use environment::{Environment, EnvironmentConfig};

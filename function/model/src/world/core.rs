@@ -85,7 +85,7 @@ impl World {
             add("templates", &self.templates);
             if let Some(hubs) = &self.hubs {
                 add("hubs", hubs);
-                add("hub-facts", &[]);
+                add("hub-facts", &self.hub_facts);
             }
         }
         let governed = self.input["quotasForCiOperator"] == true;

@@ -6,7 +6,11 @@ use serde_json::{Value, json};
 use testplatform_apis::{bundle, names::ours};
 
 use super::{Composed, NAME, World};
-use crate::{caas, cluster_api, osac};
+use crate::{
+    caas,
+    cluster_api::{self, ClusterClasses},
+    osac,
+};
 
 /// Spec members of other writers. Server-side apply leaves them alone, and removes omitted members of the rest.
 const OTHERS: [&str; 4] = ["namespace", "dns", "controlPlaneEndpoint", "others"];
@@ -83,7 +87,14 @@ impl World {
             if self.made == 0 {
                 self.checks_ahead();
             }
-            self.remote = Some(manifest);
+            let admitted = match self.classes.admit(&manifest["spec"], &Value::Null) {
+                Ok(admitted) => admitted,
+                Err(words) => return set_synced(object, Some(&format!("create failed: {words}"))),
+            };
+            self.classes.own(&manifest["spec"]);
+            let mut made = manifest;
+            made["spec"] = admitted;
+            self.remote = Some(made);
             self.assign_uid();
             object["metadata"]["annotations"]["crossplane.io/external-create-succeeded"] = json!(self.now);
             return set_synced(object, None);
@@ -96,7 +107,7 @@ impl World {
             );
             return set_synced(object, Some(&words));
         }
-        if let Err(words) = writer.apply_remote(&self.fixed, remote) {
+        if let Err(words) = writer.dry_run(&self.classes, &self.fixed, remote) {
             return set_synced(&mut writer.object, Some(&words));
         }
         let object = &mut writer.object;
@@ -108,34 +119,25 @@ impl World {
         if let Some(words) = find_refusal(&manifest["spec"], &self.fixed, &remote["spec"]) {
             return set_synced(object, Some(&format!("update failed: cannot apply object: {words}")));
         }
-        let uid = remote["metadata"]["uid"].clone();
+        let admitted = match self.classes.admit(&manifest["spec"], &remote["spec"]) {
+            Ok(admitted) => admitted,
+            Err(words) => {
+                return set_synced(object, Some(&format!("update failed: cannot apply object: {words}")));
+            }
+        };
         // Server-side apply leaves to others what is theirs.
         let written = OTHERS.map(|member| (member, remote["spec"][member].clone()));
-        let generation = remote["metadata"]["generation"].as_i64().unwrap_or(1);
-        let before = std::mem::replace(&mut remote["spec"], manifest["spec"].clone());
+        self.classes.own(&manifest["spec"]);
+        let before = std::mem::replace(&mut remote["spec"], admitted);
         for (member, value) in written.into_iter().filter(|(_, value)| !value.is_null()) {
             remote["spec"][member] = value;
         }
-        let theirs = OF_PROVIDER.map(|key| (key, remote["metadata"]["annotations"][key].clone()));
-        let deleted = remote["metadata"]["deletionTimestamp"].clone();
-        let written = remote["metadata"]["managedFields"].clone();
-        let made = remote["metadata"]["creationTimestamp"].clone();
-        remote["metadata"] = manifest["metadata"].clone();
-        remote["metadata"]["uid"] = uid;
+        let generation = remote["metadata"]["generation"].as_i64().unwrap_or(1);
+        apply_metadata(remote, &manifest);
         cluster_api::assert_valid_change(&before, &remote["spec"]);
         osac::assert_valid_change(&before, &remote["spec"]);
         caas::assert_valid_change(remote, &before, &remote["spec"]);
         remote["metadata"]["generation"] = json!(generation + i64::from(before != remote["spec"]));
-        for (field, value) in
-            [("creationTimestamp", made), ("deletionTimestamp", deleted), ("managedFields", written)]
-        {
-            if !value.is_null() {
-                remote["metadata"][field] = value;
-            }
-        }
-        for (key, value) in theirs.into_iter().filter(|(_, value)| !value.is_null()) {
-            remote["metadata"]["annotations"][key] = value;
-        }
         object["status"]["atProvider"]["manifest"] = remote.clone();
         set_synced(object, None);
     }
@@ -189,6 +191,23 @@ impl World {
 }
 
 impl Composed {
+    /// The same for the primary Object, whose kind may have a webhook.
+    pub fn dry_run(
+        &mut self,
+        classes: &ClusterClasses,
+        fixed: &BTreeSet<String>,
+        existing: &Value,
+    ) -> Result<(), String> {
+        let manifest = &self.object["spec"]["forProvider"]["manifest"];
+        let admitted = classes.admit(&manifest["spec"], &existing["spec"]);
+        if let Err(words) = admitted
+            && self.taken != *manifest
+        {
+            return Err(format!("observe failed: cannot get desired state: cannot dry run SSA: {words}"));
+        }
+        self.apply_remote(fixed, existing)
+    }
+
     /// Tries what the manifest says, as provider-kubernetes does before all else, whatever it may do and also where the Object is on its way out.
     /// `fixed`: what of the spec of `there` nobody may change.
     pub fn apply_remote(&mut self, fixed: &BTreeSet<String>, existing: &Value) -> Result<(), String> {
@@ -225,6 +244,22 @@ pub fn add_finalizer(object: &mut Value) {
     if object["metadata"]["finalizers"].is_null() {
         object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
         object["status"] = json!({});
+    }
+}
+
+/// Metadata of a manifest, and those that the API server and the provider on the hub write.
+fn apply_metadata(remote: &mut Value, manifest: &Value) {
+    let before = std::mem::replace(&mut remote["metadata"], manifest["metadata"].clone());
+    for field in ["uid", "creationTimestamp", "deletionTimestamp", "managedFields"] {
+        if !before[field].is_null() {
+            remote["metadata"][field] = before[field].clone();
+        }
+    }
+    for key in OF_PROVIDER {
+        let value = &before["annotations"][key];
+        if !value.is_null() {
+            remote["metadata"]["annotations"][key] = value.clone();
+        }
     }
 }
 

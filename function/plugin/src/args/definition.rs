@@ -1,11 +1,16 @@
 //! The commands, their flags and their help.
 
-use clap::{Arg, ArgAction, ArgGroup, Command};
+use clap::{Arg, ArgAction, ArgGroup, Command, ValueHint};
 use testplatform_apis::offer;
 
-use crate::{CALLED, exit};
+use super::examples::after_help;
+use crate::{
+    CALLED,
+    exit::{self, Exit},
+    wait_target::WaitTarget,
+};
 
-/// kubectl's own flags that take a value: name, letter, what it is.
+/// kubectl's own flags that take a value: name, value, help.
 pub(super) const PASSED: [(&str, &str, &str); 16] = [
     ("namespace", "NAMESPACE", "Namespace of the claim"),
     ("context", "CONTEXT", "Context of the kubeconfig"),
@@ -32,15 +37,15 @@ pub(super) const SWITCHES: [(&str, &str); 2] = [
 
 const EXAMPLES: &str = "\
 Examples:
-  kubectl testplatform offers                        list the offers
-  kubectl testplatform offers OFFER --claim          a claim to start from, for: kubectl testplatform up -
-  kubectl testplatform up claim.yaml                 apply a claim, wait until its cluster is ready
-  kubectl testplatform why demo                      show what it waits for, and what you can do
-  kubectl testplatform kubeconfig demo --merge       then: kubectl --context testplatform-NAMESPACE-demo get nodes
-  kubectl testplatform extend demo --by 2h           extend its lifetime by two hours
-  kubectl testplatform down demo --wait              end it, and wait until it is gone
+  kubectl testplatform offers                    list the offers
+  kubectl testplatform offers OFFER --claim      print a claim to start from
+  kubectl testplatform up claim.yaml             apply it, wait until it is ready
+  kubectl testplatform why demo                  show what it waits for
+  kubectl testplatform kubeconfig demo --merge   add it to your kubeconfig
+  kubectl testplatform extend demo --by 2h       extend its lifetime
+  kubectl testplatform down demo --wait          end it, wait until it is gone
 
-NAME may say which kind is meant: testplatformcluster/demo, testcluster/demo.
+NAME may include the kind: testplatformcluster/demo, testcluster/demo.
 ";
 
 fn named() -> Arg {
@@ -55,45 +60,107 @@ fn switch(id: &'static str, help: &'static str) -> Arg {
     Arg::new(id).long(id).action(ArgAction::SetTrue).help(help)
 }
 
-/// The definition.
-pub fn command() -> Command {
-    let timeout = |help| value("timeout", "DURATION", help);
-    let up = Command::new("up")
-        .about("Apply a claim, and wait until its cluster is ready")
-        .arg(Arg::new("file").value_name("FILE").required(true).help("Manifest of one claim; - reads stdin"))
-        .arg(value(
-            "name",
-            "NAME",
-            "Name of the claim, instead of the manifest's; its Secret is then NAME-kubeconfig",
-        ))
-        .arg(timeout("Time limit, such as 90m; by default it waits until the cluster is ready or Failed"))
-        .arg(switch("force-conflicts", "Overwrite fields that others have set since, for example `extend`"));
-    let get = Command::new("get")
-        .about("List claims with their state, age and end")
-        .arg(named().required(false))
-        .arg(value("output", "FORMAT", "wide, or one of kubectl's: json, yaml, name, jsonpath=…").short('o'))
-        .arg(value("selector", "LABELS", "Label selector").short('l'))
-        .arg(switch("all-namespaces", "Of all namespaces").short('A'));
+fn command_with_help(command: Command) -> Command {
+    let text = after_help(command.get_name());
+    command.after_help(text)
+}
+
+fn timeout(help: &'static str) -> Arg {
+    value("timeout", "DURATION", help)
+}
+
+/// Commands from an offer to a claim.
+fn requesting_commands() -> [Command; 2] {
     let offers = Command::new("offers")
         .about("List offers, or describe one")
         .arg(Arg::new("offer").value_name("OFFER").help("Name of one offer, with or without its block"))
         .arg(value("output", "FORMAT", "wide, name, yaml or json").short('o').conflicts_with("claim"))
         .arg(switch("claim", "Print a claim to start from").requires("offer"))
         .arg(
-            value("name", "NAME", "Name of that claim, instead of the offer's with an end of its own")
+            value("name", "NAME", "Name of that claim, instead of the offer's name with a random suffix")
                 .requires("claim"),
         )
         .arg(
-            value("from", "NAMESPACE", "Namespace in which they are published")
+            value("from", "NAMESPACE", "Namespace in which the offers are published")
                 .default_value(offer::NAMESPACE),
         );
+    let up = Command::new("up")
+        .about("Apply a claim, and wait until its cluster is ready")
+        .arg(
+            Arg::new("file")
+                .value_name("FILE")
+                .required(true)
+                .value_hint(ValueHint::FilePath)
+                .help("Manifest of one claim; - reads stdin"),
+        )
+        .arg(value(
+            "name",
+            "NAME",
+            "Name of the claim, instead of the manifest's; its Secret is then NAME-kubeconfig",
+        ))
+        .arg(timeout("Time limit, such as 90m; by default it waits until the cluster is ready or Failed"))
+        .arg(switch("force-conflicts", "Overwrite fields that others have set since, for example `extend`"))
+        .arg(switch("merge", "Merge the kubeconfig into yours, as `kubeconfig --merge` does"));
+    [offers, up]
+}
+
+/// Commands that show a claim.
+fn observing_commands() -> [Command; 5] {
+    let get = Command::new("get")
+        .about("List claims with their state, age and end")
+        .arg(named().required(false))
+        .arg(value("output", "FORMAT", "wide, or one of kubectl's: json, yaml, name, jsonpath=…").short('o'))
+        .arg(value("selector", "LABELS", "Label selector").short('l'))
+        .arg(switch("all-namespaces", "List the claims of all namespaces").short('A'))
+        .arg(
+            value(
+                "sort-by",
+                "FIELD",
+                "Sort by a path such as .metadata.name, or by a column such as expires",
+            )
+            .conflicts_with("name"),
+        )
+        .arg(switch("no-headers", "Do not print the line of headings"))
+        .arg(switch("watch", "After the list, print each change until interrupted").short('w'));
     let why = Command::new("why")
         .about("Show the objects from the claim to its kubeconfig, and what the claim waits for")
+        .arg(named())
+        .arg(
+            value("output", "FORMAT", "Format for programs: json or yaml")
+                .short('o')
+                .value_parser(["json", "yaml"]),
+        )
+        .arg(switch("watch", "Print the answer again whenever it changes, until interrupted").short('w'));
+    let wait = Command::new("wait")
+        .about("Wait until a claim is in a state; by default until its cluster is ready")
+        .arg(named())
+        .arg(
+            value("for", "STATE", "condition=TYPE, condition=TYPE=STATUS, phase=PHASE or delete")
+                .default_value(WaitTarget::DEFAULT),
+        )
+        .arg(timeout(
+            "Time limit, such as 90m; 0 checks once; by default it waits until the state is reached or impossible",
+        ));
+    let logs = Command::new("logs")
+        .about("Print the address of the logs of the job that creates the cluster")
         .arg(named());
+    let open = Command::new("open")
+        .about("Print the address of the job, and open it in a browser")
+        .arg(named())
+        .arg(switch("console", "Open the web console of the cluster instead"));
+    [get, why, wait, logs, open]
+}
+
+/// Commands for a cluster that exists, and for the shell.
+fn using_commands() -> [Command; 4] {
     let kubeconfig = Command::new("kubeconfig")
         .about("Print the kubeconfig of a ready cluster")
         .arg(named())
-        .arg(value("out", "FILE", "Write it to a file that only its owner can read").conflicts_with("merge"))
+        .arg(
+            value("out", "FILE", "Write it to a file that only its owner can read")
+                .value_hint(ValueHint::FilePath)
+                .conflicts_with("merge"),
+        )
         .arg(switch("merge", "Merge it into your kubeconfig as context testplatform-NAMESPACE-NAME"));
     let extend = Command::new("extend")
         .about("Extend the lifetime of a cluster")
@@ -102,33 +169,61 @@ pub fn command() -> Command {
         .arg(value("to", "DURATION", "Total lifetime since it became ready, such as 6h"))
         .group(ArgGroup::new("span").args(["by", "to"]).required(true));
     let down = Command::new("down")
-        .about("End a cluster")
+        .about("End a cluster, and remove its context that --merge added to your kubeconfig")
         .arg(named())
         .arg(switch("wait", "Wait until it is gone"))
         .arg(switch("delete", "Also delete the claim; with --wait, after the cluster is gone"))
-        .arg(timeout("How long to wait").requires("wait"));
+        .arg(timeout("Time limit of the wait, such as 30m").requires("wait"));
+    let completion = Command::new("completion").about("Print the completion script of a shell").arg(
+        Arg::new("shell")
+            .value_name("SHELL")
+            .required(true)
+            .value_parser(["bash", "zsh", "fish"])
+            .help("Name of the shell"),
+    );
+    [kubeconfig, extend, down, completion]
+}
+
+/// Flags that are passed to kubectl.
+fn kubectl_flags() -> Vec<Arg> {
     let kubectls = PASSED.iter().map(|(id, is, help)| {
         let arg = value(id, is, help).global(true).help_heading("Flags passed to kubectl");
         match *id {
             "namespace" => arg.short('n'),
             "server" => arg.short('s').hide_short_help(true),
             "as-group" => arg.action(ArgAction::Append).hide_short_help(true),
-            "context" | "kubeconfig" => arg,
+            "context" => arg,
+            "kubeconfig" => arg.value_hint(ValueHint::FilePath),
+            "certificate-authority" | "client-certificate" | "client-key" => {
+                arg.value_hint(ValueHint::FilePath).hide_short_help(true)
+            }
             _ => arg.hide_short_help(true),
         }
     });
     let switches = SWITCHES.iter().map(|(id, help)| {
         switch(id, help).global(true).hide_short_help(true).help_heading("Flags passed to kubectl")
     });
+    kubectls.chain(switches).collect()
+}
+
+/// The definition; `version` answers `--version`.
+pub fn command(version: &'static str) -> Command {
+    let commands = requesting_commands().into_iter().chain(observing_commands()).chain(using_commands());
     Command::new(CALLED)
         .bin_name(CALLED)
-        .version(env!("CARGO_PKG_VERSION"))
+        .version(version)
         .about("Throw-away OpenShift clusters: create, follow, use and end them")
-        .after_help(format!("{EXAMPLES}\n{}", exit::list().trim_end()))
+        .after_help(format!("{EXAMPLES}\n{}", exit::list(&Exit::ALL).trim_end()))
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
-        .subcommands([offers, up, get, why, kubeconfig, extend, down])
-        .args(kubectls)
-        .args(switches)
+        .subcommands(commands.map(command_with_help))
+        .arg(
+            value("color", "WHEN", "Use colours: auto, always or never; auto respects NO_COLOR and CLICOLOR")
+                .value_parser(["auto", "always", "never"])
+                .hide_possible_values(true)
+                .global(true)
+                .hide_short_help(true),
+        )
+        .args(kubectl_flags())
 }

@@ -11,10 +11,12 @@ use super::super::{
     claim::{Claim, ReportedCondition},
     exit::{Exit, Stop},
     follow::{Follower, Observation},
+    runbook,
     screen::Screen,
     session::Session,
     wait::teardown_error,
 };
+use super::kubeconfig::own::forget_entry;
 
 /// Runs it.
 pub fn run(
@@ -39,7 +41,9 @@ pub fn run(
     }
     let stays = if delete && !wait { would_stay(&claim) } else { None };
     if let Some(why) = &stays {
-        session.note(&format!("It is torn down first, as its cluster would stay: {why}"));
+        session.note(&format!(
+            "note: tearing the cluster down first, because it would outlive the claim: {why}"
+        ));
     }
     let ends = wait || stays.is_some();
     // Deleting it at once requests its teardown as well.
@@ -52,6 +56,7 @@ pub fn run(
         let patch = format!("--patch={patch}");
         let arguments = ["patch", claim.flavour.resource(), claim.name(), "--type=merge", &patch, "-oname"];
         session.kubectl.run(&arguments, None)?;
+        forget_entry(session, &claim);
     }
     if ends {
         let over = wait_for_teardown(session, &claim, timeout)?;
@@ -59,7 +64,9 @@ pub fn run(
     }
     if delete {
         let rest = if ends { "" } else { ", and its cluster goes with it" };
-        return delete_claim(session, &claim, wait, deadline, rest);
+        delete_claim(session, &claim, wait, deadline, rest)?;
+        forget_entry(session, &claim);
+        return Ok(());
     }
     if !wait {
         session.print_line(&format!("{} is being torn down", claim.label()))?;
@@ -155,9 +162,6 @@ fn wait_for_teardown(
             Ok(Observation::Changed(now)) => last = now,
             Ok(Observation::Unchanged) => {}
             Ok(Observation::Output(words)) => screen.note(session, &words),
-            Ok(Observation::Interrupted(why)) => {
-                screen.note(session, &format!("its state cannot be read at the moment, trying again: {why}"));
-            }
             Err(stop) => break Err(stop),
         }
         if last.holds(ConditionType::ProwJobCompleted) {
@@ -188,8 +192,10 @@ fn wait_for_teardown(
     if let Some(condition) = teardown_error(&last) {
         let message =
             format!("{} ended badly: {}: {}", claim.label(), condition.reason(), condition.message());
-        let advice =
-            format!("Check the cloud account for leftover resources (RUNBOOK.md, {}).", condition.reason());
+        let advice = format!(
+            "Check the cloud account for leftover resources ({}).",
+            runbook::entry_of(condition.reason())
+        );
         return Err(Stop::new(Exit::LeftBehind, message, advice));
     }
     let how = last.condition(ConditionType::ProwJobCompleted).map(|over| {

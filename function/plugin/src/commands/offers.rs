@@ -67,7 +67,7 @@ fn read_published(session: &Session<'_>, from: &str) -> Result<Vec<Value>, Stop>
         Err(trouble @ Trouble::Forbidden(_)) => Err(Stop::new(
             Exit::Error,
             trouble.words(),
-            "Everybody who is logged in should be able to read it: ask the platform team for component offers, or say with --from where else it is.",
+            "Every logged-in user should be able to read it: ask the platform team for component offers, or name another namespace with --from.",
         )),
         Err(trouble) => Err(trouble.into()),
     }

@@ -23,7 +23,7 @@ use super::super::{
     span::human,
     trouble::Trouble,
 };
-use super::extend::SOON;
+use super::{extend::SOON, kubeconfig};
 
 /// How long Crossplane may take to write the Secret of a cluster that is ready.
 const WRITTEN: SignedDuration = SignedDuration::from_mins(1);
@@ -36,6 +36,7 @@ pub fn run(
     name: Option<&str>,
     timeout: Option<SignedDuration>,
     force: bool,
+    merge: bool,
 ) -> Result<(), Stop> {
     let manifest = read_manifest(file, name)?;
     session.stay();
@@ -61,7 +62,8 @@ pub fn run(
         let _ = fs::write(path, text);
     }
     let claim = wait_for_secret(session, claim)?;
-    report_ready(session, &claim, begun)
+    report_ready(session, &claim, begun, merge)?;
+    if merge { kubeconfig::merge_into_own(session, &claim) } else { Ok(()) }
 }
 
 /// Where the manifest says it is, every command from here on has to say too.
@@ -129,7 +131,7 @@ fn apply(session: &Session<'_>, manifest: &Claim, force: bool) -> Result<Claim, 
         Ok(applied) => applied,
         // It met kubectl too, and how far that had come nobody knows.
         Err(_) if (session.around.interrupted)() => {
-            return Err(stop_waiting(session, manifest, "may have been applied, and then goes on"));
+            return Err(stop_waiting(session, manifest, "may have been applied, and then continues"));
         }
         Err(trouble @ Trouble::Conflict(_)) => {
             let advice = "Another writer, for example `extend`, has set it since. Remove it from the manifest, or overwrite it with \
@@ -160,9 +162,6 @@ fn wait_for_ready(
             Ok(Observation::Changed(now)) => last = now,
             Ok(Observation::Unchanged) => {}
             Ok(Observation::Output(words)) => screen.note(session, &words),
-            Ok(Observation::Interrupted(why)) => {
-                screen.note(session, &format!("its state cannot be read at the moment, trying again: {why}"));
-            }
             Err(stop) if stop.exit == Exit::NotYet => {
                 let stop =
                     super::without_cluster(session, &last).unwrap_or_else(|| explain_unseen(session, &last));
@@ -216,7 +215,7 @@ fn explain_unseen(session: &Session<'_>, claim: &Claim) -> Stop {
 
 /// A user who stops waiting may not want the cluster any more, and it costs money.
 fn explain_interruption(session: &Session<'_>, claim: &Claim) -> Stop {
-    stop_waiting(session, claim, &format!("is {}, and goes on", claim.phase_word()))
+    stop_waiting(session, claim, &format!("is {} and continues", claim.phase_word()))
 }
 
 fn stop_waiting(session: &Session<'_>, claim: &Claim, how: &str) -> Stop {
@@ -284,7 +283,7 @@ fn wait_for_secret(session: &mut Session<'_>, mut claim: Claim) -> Result<Claim,
     }
 }
 
-fn report_ready(session: &mut Session<'_>, claim: &Claim, begun: Timestamp) -> Result<(), Stop> {
+fn report_ready(session: &mut Session<'_>, claim: &Claim, begun: Timestamp, merge: bool) -> Result<(), Stop> {
     let now = session.now();
     let took = claim.started().unwrap_or(begun);
     let took = human(claim.ready_at().unwrap_or(now).duration_since(took));
@@ -297,12 +296,16 @@ fn report_ready(session: &mut Session<'_>, claim: &Claim, begun: Timestamp) -> R
         Some(end) => {
             let remaining = human(end.duration_since(now));
             let more = session.next("extend", claim);
-            session.print_line(&format!("  it ends in {remaining}, at {end}   longer: {more} --by 2h"))?;
+            session.print_line(&format!(
+                "  it ends in {remaining}, at {end}\n  extend it:     {more} --by 2h"
+            ))?;
         }
         None => session.print_line("  it runs until you end it")?,
     }
-    let use_it = session.next("kubeconfig", claim);
-    session.print_line(&format!("  use it:        {use_it} --merge"))?;
+    if !merge {
+        let use_it = session.next("kubeconfig", claim);
+        session.print_line(&format!("  use it:        {use_it} --merge"))?;
+    }
     let end_it = session.next("down", claim);
     session.print_line(&format!("  end it:        {end_it}"))?;
     for (what, at) in [("console", "/status/consoleURL"), ("job", "/status/prowJob/url")] {

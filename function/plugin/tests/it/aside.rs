@@ -82,8 +82,8 @@ fn output_of_a_short_call_is_printed_once() {
 
 /// A cluster that was asked for goes on and costs money, from the moment in which it may have been asked for.
 #[rstest]
-#[case("apply*", "may have been applied, and then goes on")]
-#[case("*--watch*", "is Pending, and goes on")]
+#[case("apply*", "may have been applied, and then continues")]
+#[case("*--watch*", "is Pending and continues")]
 fn ctrl_c_after_the_apply_names_the_running_claim(#[case] hangs: &str, #[case] words: &str) {
     let fake = Fake::new(&format!("  {hangs}) : >\"$room/go\"; exec sleep 300 ;;\n{ARMS}"));
     fake.object("claim", &claim("Pending", &[]));

@@ -101,7 +101,7 @@ fn without_a_right_for_either_kind_both_are_named() {
         );
         assert!(!said.err.contains("testclusters is forbidden"), "{}", said.err);
     }
-    neither.run("get -A").is(1, "Without -A only those of one namespace are asked for.");
+    neither.run("get -A").is(1, "Without -A, only the claims of one namespace are listed.");
     // With one kind served, nothing is said of the other.
     neither.write("served", "testplatformclusters.ci.openshift.org\n");
     for line in ["why demo", "get"] {

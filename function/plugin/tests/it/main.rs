@@ -8,6 +8,7 @@
 )]
 
 mod aside;
+mod completion;
 mod documented;
 mod edge;
 mod estimate;
@@ -18,10 +19,17 @@ mod files;
 mod follow;
 mod gone;
 mod kinds;
+mod listing;
+mod man;
 mod model;
 mod offers;
+mod open;
+mod own_config;
 mod place;
 mod pty;
 mod taken;
 mod terminal;
 mod there;
+mod version;
+mod waiting;
+mod why_formats;

@@ -9,7 +9,8 @@ use kubectl_testplatform::{
     commands::extend::{describe_outcome, extended_lifetime},
     facts::{Facts, Lookup, composed_objects},
     observed_secret::ObservedSecret,
-    table::{Columns, table},
+    style::Paint,
+    table::{ClaimTable, Columns},
     wait::find_pending_step,
 };
 use serde_json::{Value, json};
@@ -56,7 +57,7 @@ fn says(facts: &Facts, words: &str) {
 #[test]
 fn unprocessed_claim_has_a_reason() {
     let facts = with(bound(), &[("/spec/resourceRef", Value::Null)]);
-    says(&facts, "Crossplane to make a composite: Crossplane does not run");
+    says(&facts, "Crossplane to create a composite: Crossplane does not run");
     let refused =
         condition("Synced", "False", "ReconcileError", "cannot select composition: no compatible one");
     let facts =
@@ -68,7 +69,7 @@ fn unprocessed_claim_has_a_reason() {
 fn a_composite_that_does_not_get_on() {
     let mut facts = with(bound(), &[]);
     facts.composite = Lookup::Missing;
-    says(&facts, "composite demo-x, which is gone");
+    says(&facts, "composite demo-x, which was deleted");
     facts.composite = Lookup::Found(json!({ "metadata": { "name": "demo-x" } }));
     says(&facts, "Crossplane, which has not processed it for 1h | ask the administrators whether Crossplane");
     facts.claim.object["metadata"]["creationTimestamp"] = "2026-03-02T11:59:50Z".into();
@@ -79,7 +80,7 @@ fn a_composite_that_does_not_get_on() {
     says(&facts, "Crossplane, which has not processed it for 1h");
     let fatal = condition("Synced", "False", "ReconcileError", "pipeline step returned a fatal result");
     facts.composite = Lookup::Found(json!({ "status": { "conditions": [fatal] } }));
-    says(&facts, "a fatal result | ask the administrators (RUNBOOK.md, FunctionErrors)");
+    says(&facts, "a fatal result | ask the administrators (docs/runbook/alerts-konflux.md#functionerrors)");
     let paused =
         json!({ "metadata": { "name": "demo-x", "annotations": { "crossplane.io/paused": "true" } } });
     facts.composite = Lookup::Found(paused);
@@ -98,7 +99,7 @@ fn objects_that_do_not_get_on() {
     let synced = condition("Synced", "True", "ReconcileSuccess", "");
     facts.composite = Lookup::Found(json!({ "status": { "conditions": [synced] } }));
     facts.objects = Lookup::Found(vec![object("managed-demo-x", &[])]);
-    says(&facts, "provider-kubernetes to ask the hub for the cluster");
+    says(&facts, "provider-kubernetes to request the cluster from the hub");
     let mut paused = object("managed-demo-x", &[]);
     paused["metadata"]["annotations"] = json!({ "crossplane.io/paused": "true" });
     facts.objects = Lookup::Found(vec![paused]);
@@ -240,13 +241,46 @@ fn the_table_has_both_flavours() {
         "backend": { "kind": "HostedCluster" }, "hub": { "name": "east" },
     });
     let claims = [bound(), other].map(|o| Claim::read(o).unwrap());
+    let print = |columns: Columns, room: Option<usize>| {
+        let table = ClaimTable::new(&claims, columns, room, now());
+        let mut lines = vec![table.head_line()];
+        lines.extend(claims.iter().map(|claim| table.claim_line(claim, Paint(false), now())));
+        lines.join("\n")
+    };
     let columns = Columns { namespace: true, kind: true, wide: false };
-    let printed = table(&claims, columns, now()).join("\n");
     let expected = "\
-NAMESPACE   NAME                       PHASE     BACKEND         VERSION   EXPIRES IN   HUB    AGE
-team-a      testplatformcluster/demo   Pending                                                 1h
-team-a      testcluster/new            Ready     HostedCluster   4.20.3    2h           east   1h";
-    assert_eq!(printed, expected);
+NAMESPACE   NAME                       PHASE     VERSION   EXPIRES   AGE
+team-a      testplatformcluster/demo   Pending                       1h
+team-a      testcluster/new            Ready     4.20.3    2h        1h";
+    assert_eq!(print(columns, None), expected);
+    assert_eq!(print(columns, Some(72)), expected);
+    let expected = "\
+NAME                       PHASE     BACKEND         VERSION   EXPIRES   HUB    AGE   MESSAGE
+testplatformcluster/demo   Pending                                              1h
+testcluster/new            Ready     HostedCluster   4.20.3    2h        east   1h";
+    assert_eq!(print(Columns { wide: true, namespace: false, kind: true }, Some(40)), expected);
+    // Of columns that do not fit, the least important ones are left out.
+    let narrow = print(columns, Some(60));
+    assert!(narrow.starts_with("NAMESPACE   NAME                       PHASE     EXPIRES\n"), "{narrow}");
+    let narrowest = print(columns, Some(10));
+    assert!(narrowest.starts_with("NAMESPACE   NAME                       PHASE\n"), "{narrowest}");
+}
+
+/// Names of 20 characters in the namespace and the name, and the longest phase, fit a terminal of 80 columns.
+#[test]
+fn usual_rows_fit_eighty_columns() {
+    let mut claim = bound();
+    claim["metadata"]["name"] = "a-name-of-20-letters".into();
+    claim["status"] =
+        json!({ "phase": "Deprovisioning", "version": "4.20.13", "expiresAt": "2026-03-02T14:59:00Z" });
+    let claims = [Claim::read(claim).unwrap()];
+    for namespace in [false, true] {
+        let columns = Columns { namespace, kind: false, wide: false };
+        let table = ClaimTable::new(&claims, columns, Some(80), now());
+        for line in [table.head_line(), table.claim_line(&claims[0], Paint(false), now())] {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+    }
 }
 
 #[test]

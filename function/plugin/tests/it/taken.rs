@@ -67,7 +67,7 @@ fn a_secret_that_is_anothers_is_not_its_own() {
     let uncontrolled = || refused("refusing to modify uncontrolled secret of type \"Opaque\"");
     let bad = |facts: &Facts, words: &str| {
         says(facts, &format!("its kubeconfig: Secret demo-kubeconfig {words} | name another in"));
-        says(facts, "(RUNBOOK.md, SecretTaken)");
+        says(facts, "(docs/runbook/connections.md#secrettaken)");
         assert_eq!(build_chain(facts).last().unwrap().mark, Mark::Bad);
     };
     let good = |facts: &Facts| {
@@ -77,21 +77,21 @@ fn a_secret_that_is_anothers_is_not_its_own() {
 
     let mut facts = of(claim("Ready", &[]), &[controlled()]);
     facts.secret = held(keys, "connection", "of-other TestPlatformCluster other");
-    bad(&facts, "is that of TestPlatformCluster other");
+    bad(&facts, "belongs to TestPlatformCluster other");
     // One that was made anew has the name of the one before it.
     facts.secret = held(keys, "connection", "of-old TestPlatformCluster demo");
-    bad(&facts, "is that of TestPlatformCluster demo");
+    bad(&facts, "belongs to TestPlatformCluster demo");
     facts.claim.object["status"]["phase"] = "Degraded".into();
-    bad(&facts, "is that of TestPlatformCluster demo");
+    bad(&facts, "belongs to TestPlatformCluster demo");
     let mut facts = of(claim("Ready", &[]), &[uncontrolled()]);
     facts.secret = held(keys, "", "");
-    bad(&facts, "was not made by Crossplane");
+    bad(&facts, "was not created by Crossplane");
     // To those who may not read it the claim tells.
     for synced in [controlled(), uncontrolled()] {
         let mut facts = of(claim("Ready", &[]), &[synced]);
         for look in [Lookup::Forbidden, Lookup::NotAsked] {
             facts.secret = look;
-            bad(&facts, "is not this claim's");
+            bad(&facts, "belongs to another owner");
         }
         // It was deleted, or is its own by now: the next try comes.
         facts.secret = Lookup::Missing;
@@ -122,7 +122,7 @@ fn a_secret_that_is_anothers_is_not_its_own() {
     let told =
         json!([said_ready(), condition("CredentialsPublished", "False", "SecretTaken", "it is not its own")]);
     facts.claim.object["status"]["conditions"] = told;
-    says(&facts, "Secret demo-kubeconfig is not this claim's | delete the Secret of that name");
+    says(&facts, "Secret demo-kubeconfig belongs to another owner | delete the Secret of that name");
 }
 
 /// A manifest that was copied names the Secret of another claim. Its content leads to that claim's cluster.
@@ -132,13 +132,14 @@ fn a_kubeconfig_of_another_claim_is_not_handed_out() {
     fake.object("claim", &refused_claim());
     fake.write("kubeconfig", "a3ViZWNvbmZpZw==");
     for (owner, words) in [
-        ("\nconnection\nof-other TestPlatformCluster other", "is that of TestPlatformCluster other"),
-        ("\n\n", "was not made by Crossplane"),
+        ("\nconnection\nof-other TestPlatformCluster other", "belongs to TestPlatformCluster other"),
+        ("\n\n", "was not created by Crossplane"),
     ] {
         fake.owned_by(owner);
         for line in ["kubeconfig demo", "kubeconfig demo --merge", "kubeconfig demo --out out"] {
             let said = fake.run(line);
-            said.is(3, &format!("Secret demo-kubeconfig {words}")).is(3, "RUNBOOK.md, SecretTaken");
+            said.is(3, &format!("Secret demo-kubeconfig {words}"))
+                .is(3, "docs/runbook/connections.md#secrettaken");
             assert_eq!(said.out, "", "{line}");
         }
         fake.run("why demo").is(0, "✗ secret/demo-kubeconfig").is(0, words);
@@ -160,8 +161,8 @@ fn secret_of_another_claim_is_reported_and_waited_for() {
         )
     };
     let refused = [
-        ("cat \"$room/others\"".to_owned(), "is that of TestPlatformCluster other"),
-        (format!("echo '{FORBIDDEN}' >&2; exit 1"), "is not this claim's"),
+        ("cat \"$room/others\"".to_owned(), "belongs to TestPlatformCluster other"),
+        (format!("echo '{FORBIDDEN}' >&2; exit 1"), "belongs to another owner"),
     ];
     for (first, words) in refused {
         let fake = Fake::new(&once(&first));
@@ -199,7 +200,7 @@ fn unwritable_secret_is_explained() {
     facts.secret = held("kubeconfig=12 ", "connection", "of-other TestPlatformCluster other");
     says(
         &facts,
-        "its kubeconfig: Secret demo-kubeconfig is that of TestPlatformCluster other | name another in",
+        "its kubeconfig: Secret demo-kubeconfig belongs to TestPlatformCluster other | name another in",
     );
     let facts = undelivered("SecretMissing", "Secret demo-kubeconfig cannot be written: exceeded quota");
     says(&facts, "cannot be written: exceeded quota | fix the cause, such as an exhausted quota of Secrets");
@@ -276,6 +277,6 @@ fn claims_that_name_one_secret_are_reported_before_the_apply() {
         let up = fake.run("up claim.yaml");
         up.is(1, "it stops here");
         assert_eq!(up.err.contains(shared), note, "{}", up.err);
-        assert!(!note || up.err.contains("(RUNBOOK.md, SecretTaken)"), "{}", up.err);
+        assert!(!note || up.err.contains("(docs/runbook/connections.md#secrettaken)"), "{}", up.err);
     }
 }

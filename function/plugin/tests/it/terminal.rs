@@ -141,7 +141,7 @@ fn ctrl_c_stops_the_waiting_alone(#[case] columns: u16) {
     let (status, glass) = up.end();
     assert_eq!(status.signal(), INTERRUPT, "{glass:#?}");
     let expected = "\
-error: interrupted; testplatformcluster/demo is Provisioning, and goes on
+error: interrupted; testplatformcluster/demo is Provisioning and continues
 End it: kubectl testplatform down demo -n team-a
 More:   kubectl testplatform why demo -n team-a";
     assert_eq!(glass.text(), expected);

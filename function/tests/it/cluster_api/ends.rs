@@ -93,3 +93,40 @@ fn refused_change_does_not_block_teardown(
     assert_eq!((world.phase().as_str(), world.made), (phase, 1));
     assert_eq!(world.condition("ProwJobCompleted").0, "True");
 }
+
+/// The webhook refuses every update of a Cluster whose class does not exist, one without a change too.
+#[test]
+fn deletion_that_the_hub_refuses_is_blocked_with_its_reason() {
+    let mut world = World::cluster_api_claim();
+    world.classes.missing.insert("openstack-v3".into());
+    world.settle();
+    assert!(world.remote.is_some(), "a hub without facts is believed to have the class");
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
+    let message = world.condition_message("TearDownComplete");
+    for part in ["has to be deleted on the hub", "ClusterClass clusters/openstack-v3 not found"] {
+        assert!(message.contains(part), "{message}");
+    }
+    // Somebody does that.
+    world.remove_remote();
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1));
+}
+
+/// The hub reports its cluster classes: nothing is made on one without that of the template.
+#[test]
+fn unknown_class_is_refused_before_anything_is_made() {
+    let mut world = World::cluster_api_claim();
+    world.report_cluster_classes(&["clusters/openstack-v9"]);
+    world.settle();
+    assert_eq!(world.phase(), "Pending");
+    assert_eq!(world.condition("RequestAccepted"), is("False", "NoHubMatches"));
+    let message = world.refusal_message();
+    assert!(message.contains("hub-1: it has no ClusterClass clusters/openstack-v3"), "{message}");
+    assert!(world.remote.is_none() && !world.objects.contains_key("topology"));
+    world.report_cluster_classes(&["clusters/openstack-v9", "clusters/openstack-v3"]);
+    world.settle();
+    assert_eq!((world.condition("RequestAccepted").0.as_str(), world.made), ("True", 1));
+}

@@ -1,26 +1,10 @@
 //! Changes of an existing cluster.
 
 use function_model::world::World;
-use serde_json::{Value, json};
+use serde_json::json;
 use testplatform_apis::names::ours;
 
-use crate::cluster_api::{is, topology, variable};
-
-fn group<'a>(world: &'a World, name: &str) -> &'a Value {
-    let groups = topology(world)["workers"]["machineDeployments"].as_array().unwrap();
-    groups.iter().find(|g| g["name"] == name).unwrap_or_else(|| panic!("{groups:?}"))
-}
-
-/// Version and the end of the image: they go together.
-fn release(world: &World) -> (String, String) {
-    let image = variable(&topology(world)["variables"], "imageUUID");
-    let version = topology(world)["version"].as_str().unwrap().to_owned();
-    (version, image.as_str().unwrap()[33..].to_owned())
-}
-
-fn of(version: &str, image: &str) -> (String, String) {
-    (version.to_owned(), image.to_owned())
-}
+use crate::cluster_api::{group, is, of, release, topology, variable};
 
 #[test]
 fn an_upgrade_walks_from_one_minor_version_to_the_next() {
@@ -211,144 +195,6 @@ fn repaired_image_replaces_a_refused_one() {
             json!("2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5d11");
         world.settle();
         assert_eq!(release(world), of("v1.31.2", "c11"));
-    }
-}
-
-/// Class and variables are those of the template again, although that is switched off by now.
-#[test]
-fn refused_move_can_be_withdrawn() {
-    for status in [true, false] {
-        let mut world = World::topology_ready();
-        let before = topology(&world).clone();
-        world.fixed.insert("/topology/classRef".into());
-        world.spec.as_object_mut().unwrap().remove("version");
-        world.spec["template"] = json!("topology-next");
-        world.settle();
-        assert_eq!(topology(&world)["classRef"]["name"], "openstack-v4");
-        assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
-        world.catalogue_entry("topology")["enabled"] = json!(false);
-        if !status {
-            world.drop_status();
-        }
-        world.spec["template"] = json!("topology");
-        world.settle();
-        assert_eq!(topology(&world), &before);
-        assert_eq!(
-            world.condition("SpecApplied"),
-            is("True", "UpToDate"),
-            "{}",
-            world.condition_message("SpecApplied")
-        );
-        assert_eq!(world.status["effective"]["template"], "topology");
-        let notes = &world.objects["topology"].object["metadata"]["annotations"];
-        assert!(notes[ours::LAST_ACCEPTED].is_null() && notes[ours::ROLLS_FROM].is_null(), "{notes}");
-        // Once it is taken, there is no way back.
-        world.fixed.clear();
-        world.spec["template"] = json!("topology-next");
-        world.settle();
-        world.capi_installs();
-        world.settle();
-        world.spec["template"] = json!("topology");
-        world.settle();
-        assert_eq!(topology(&world)["classRef"]["name"], "openstack-v4");
-        assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
-    }
-}
-
-/// With another template come its class and its variables, in one change with the version; what is the claim's stays.
-#[test]
-fn a_cluster_moves_to_a_newer_template_in_one_change() {
-    let mut world = World::topology_ready();
-    world.spec.as_object_mut().unwrap().remove("version");
-    world.spec["template"] = json!("topology-next");
-    world.pass();
-    let spec = topology(&world);
-    assert_eq!(spec["classRef"], json!({ "name": "openstack-v4", "namespace": "classes" }));
-    assert_eq!(release(&world), of("v1.30.9", "b19"));
-    assert_eq!(variable(&spec["variables"], "region"), "east");
-    assert_eq!(variable(&spec["variables"], "cni"), json!(null), "it has none");
-    assert_eq!(variable(&group(&world, "workers")["variables"]["overrides"], "flavor"), "m2.small");
-    world.settle();
-    world.capi_installs();
-    world.settle();
-    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
-    assert_eq!(world.phase(), "Ready");
-}
-
-/// One that is to move to another template, and waits for what is under way.
-fn waiting() -> World {
-    let mut world = World::topology_ready();
-    world.report_cluster_api(&[("RollingOut", "True", "RollingOut", "")]);
-    world.settle();
-    world.spec.as_object_mut().unwrap().remove("version");
-    world.spec["template"] = json!("topology-next");
-    world.settle();
-    world
-}
-
-/// Which template it moves to is not forgotten while it waits.
-#[test]
-fn move_waits_for_the_change_under_way() {
-    let mut world = waiting();
-    assert_eq!(topology(&world)["classRef"]["name"], "openstack-v3");
-    assert_eq!(release(&world).0, "v1.29.4");
-    world.drop_status();
-    world.settle();
-    world.capi_installs();
-    world.settle();
-    assert_eq!(topology(&world)["classRef"]["name"], "openstack-v4");
-    assert_eq!(release(&world), of("v1.30.9", "b19"));
-    // From then on, what that template says otherwise is for new clusters.
-    world.capi_installs();
-    world.settle();
-    let before = topology(&world).clone();
-    world.catalogue_entry("topology-next")["backendRef"]["classRef"]["name"] = json!("openstack-v5");
-    world.settle();
-    assert_eq!(topology(&world), &before);
-}
-
-/// From which template it moves is remembered where the writer is not.
-#[test]
-fn a_move_that_waits_outlives_its_writer() {
-    let mut world = waiting();
-    world.drop_status();
-    world.objects.remove("topology");
-    world.refs.remove("topology");
-    world.settle();
-    assert_eq!(topology(&world)["classRef"]["name"], "openstack-v3");
-    assert_eq!(release(&world).0, "v1.29.4");
-    world.capi_installs();
-    world.settle();
-    assert_eq!(topology(&world)["classRef"]["name"], "openstack-v4");
-    assert_eq!(release(&world), of("v1.30.9", "b19"));
-    world.capi_installs();
-    world.settle();
-    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
-    for name in ["topology", "credentials"] {
-        let notes = &world.objects[name].object["metadata"]["annotations"];
-        assert!(notes[ours::ROLLS_FROM].is_null(), "{name}: {notes}");
-    }
-    assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
-}
-
-/// Objects arrive one after the other, and a cache may show the one without the other.
-#[test]
-fn a_move_that_is_over_does_not_begin_again() {
-    let mut world = waiting();
-    let stale = world.objects["credentials"].object["metadata"]["annotations"][ours::ROLLS_FROM].clone();
-    assert!(stale.is_string());
-    world.capi_installs();
-    world.settle();
-    world.capi_installs();
-    world.settle();
-    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
-    world.report_cluster_api(&[("RollingOut", "True", "RollingOut", "")]);
-    world.settle();
-    world.objects.get_mut("credentials").unwrap().object["metadata"]["annotations"][ours::ROLLS_FROM] = stale;
-    world.pass();
-    for name in ["topology", "credentials"] {
-        let notes = &world.objects[name].object["metadata"]["annotations"];
-        assert!(notes[ours::ROLLS_FROM].is_null(), "{name}: {notes}");
     }
 }
 

@@ -7,7 +7,10 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::{
     hub::{NoHub, Selected},
-    template::Backend,
+    template::{
+        Backend,
+        kind::{ClassNamespace, ClusterClassName},
+    },
 };
 use testplatform_composites::cluster::{
     catalog::hubs::{Affinity, HubPin, PlacementRequest, choose_hub, recorded_hub},
@@ -94,6 +97,63 @@ fn a_hub_is_rejected_with_a_sentence(
 fn a_hub_is_taken(#[case] annotations: Pairs<'_>, #[case] told: Value, #[case] wish: PlacementRequest) {
     let hubs = known(&[config("east", &[], annotations)], &[mirror("east", &facts(&told))]);
     assert_eq!(name(chosen(&wish, &hubs).hub), "east");
+}
+
+fn class(namespace: ClassNamespace, name: &str) -> ClusterClassName {
+    ClusterClassName { namespace, name: name.into() }
+}
+
+/// The class is looked for in its own namespace, else in that of the cluster: the entry's, the hub's, the backend's.
+#[rstest]
+#[case::named(Backend::ClusterApi, Some(class(ClassNamespace::Named("magnum".into()), "a")), None, "ClusterClass magnum/a")]
+#[case::of_entry(
+    Backend::ClusterApi,
+    Some(class(ClassNamespace::OfCluster, "a")),
+    Some("entry"),
+    "ClusterClass entry/a"
+)]
+#[case::of_hub(
+    Backend::ClusterApi,
+    Some(class(ClassNamespace::OfCluster, "a")),
+    None,
+    "ClusterClass of-team-a/a"
+)]
+#[case::of_backend(
+    Backend::Caas,
+    Some(class(ClassNamespace::OfCluster, "a")),
+    None,
+    "ClusterTemplate clusters/a"
+)]
+#[case::of_none(Backend::Caas, Some(class(ClassNamespace::None, "a")), None, "ClusterTemplate a")]
+fn hub_without_the_class_of_clusters_is_rejected(
+    #[case] backend: Backend,
+    #[case] cluster_class: Option<ClusterClassName>,
+    #[case] namespace: Option<&str>,
+    #[case] missing: &str,
+) {
+    let labels = [("backend.cluster-api", "true"), ("backend.caas", "true")];
+    let namespaces = [("namespace.cluster-api", "of-{tenant}")];
+    let hubs = |told: Value| {
+        let told = facts(&json!({ "backends": { backend.as_str(): told } }));
+        known(&[config("east", &labels, &namespaces)], &[mirror("east", &told)])
+    };
+    let wish = asking(|w| {
+        w.backend = backend;
+        w.cluster_class = cluster_class;
+        w.namespace = namespace.map(str::to_owned);
+    });
+    let (_, full_name) = missing.split_once(' ').unwrap();
+    let refusal = hubs(json!({ "clusterClasses": ["a/b", "other/a"] }));
+    let refusal = refused(&wish, &refusal);
+    assert_eq!(refusal.reason, NoHub::NoHubMatches);
+    assert_eq!(refusal.digest, [format!("east: it has no {missing}")]);
+    for told in [
+        json!({ "clusterClasses": ["a/b", full_name] }),
+        json!({ "clusters": 1 }),
+        json!({ "clusterClasses": "?" }),
+    ] {
+        assert_eq!(name(chosen(&wish, &hubs(told)).hub), "east");
+    }
 }
 
 /// Whatever was told more than ten minutes ago does not count, for or against.

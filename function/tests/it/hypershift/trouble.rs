@@ -68,6 +68,37 @@ fn missing_pull_secret_does_not_make_image_invalid() {
     assert_eq!(world.phase(), "Failed");
 }
 
+/// HyperShift asks the API server of `KubeVirt` for its version in each reconcile, and takes an error for an invalid configuration.
+#[test]
+fn configuration_that_cannot_be_checked_for_a_while_is_not_final() {
+    let mut world = World::hypershift_claim();
+    world.settle();
+    let report = |world: &mut World, message: &str| {
+        world.report_hypershift(&[("ValidConfiguration", "False", "InvalidConfiguration")]);
+        let conditions = world.remote.as_mut().unwrap()["status"]["conditions"].as_array_mut().unwrap();
+        let own = conditions.iter_mut().find(|condition| condition["type"] == "ValidConfiguration").unwrap();
+        own["message"] = json!(message);
+        world.settle();
+    };
+    report(
+        &mut world,
+        "unable to validate OpenShift Virtualization version due to connection error: the server is currently \
+         unable to handle the request",
+    );
+    world.advance_time(minutes(60));
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    assert_eq!(world.status["lastError"]["terminal"], false);
+    assert_eq!(world.status["lastError"]["reason"], "ValidConfiguration");
+    report(&mut world, "service network overlaps");
+    world.advance_time(minutes(2));
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning", "the grace period begins with this message");
+    world.advance_time(minutes(2));
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+}
+
 /// A failure of the hub's last observation may have passed.
 #[test]
 fn failure_does_not_become_final_unobserved() {

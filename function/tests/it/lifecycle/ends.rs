@@ -215,6 +215,35 @@ fn remote_object_older_than_the_composite_is_foreign() {
     }
 }
 
+/// Composites of one name, which administrators of two Konflux clusters wrote. One waited for an hour before anything was requested.
+#[test]
+fn remote_object_older_than_the_object_of_an_administrators_composite_is_foreign() {
+    let found = |claim: bool| {
+        let mut world = World { claim, ..World::default() };
+        let environment = world.environment.take();
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Pending", 0));
+        world.advance_time(SignedDuration::from_mins(30));
+        let made = world.now;
+        world.remote = Some(json!({
+            "apiVersion": "ci.openshift.io/v1", "kind": "EphemeralCluster", "spec": {},
+            "metadata": { "name": NAME, "uid": "another-ones", "creationTimestamp": made, "annotations": {} },
+        }));
+        world.advance_time(SignedDuration::from_mins(30));
+        world.environment = environment;
+        world.settle();
+        world.hub_ready();
+        world.settle();
+        world
+    };
+    let theirs = found(false);
+    assert_eq!(theirs.phase(), "Failed");
+    assert_eq!(is(&theirs, "RemoteConsistent"), pair("False", "RemoteReplaced"));
+    assert!(theirs.tenant.values().all(String::is_empty), "{:?}", theirs.tenant);
+    // Nobody else has the random name of a claim's composite.
+    assert_eq!(found(true).phase(), "Ready");
+}
+
 #[test]
 fn vanished_before_it_was_bound_is_asked_for_once_more() {
     let mut world = World::default();

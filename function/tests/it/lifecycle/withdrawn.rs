@@ -69,6 +69,61 @@ fn a_withdrawn_kubeconfig_does_not_come_back_before_the_new_one_is_read() {
     assert_eq!(is(&world, "ClusterReady"), pair("True", "Ready"));
 }
 
+/// A pass of the function alone, in which the hub's object was observed and its Secret was not read again.
+fn pass_without_read(world: &mut World) {
+    let remote = world.remote.clone().unwrap();
+    let writer = world.writer();
+    world.objects.get_mut(writer).unwrap().object["status"]["atProvider"]["manifest"] = remote;
+    world.pass();
+}
+
+fn announce_revision(world: &mut World, revision: &str) {
+    let remote = world.remote.as_mut().unwrap();
+    remote["metadata"]["annotations"]["testplatform.ci.openshift.org/credentials-revision"] = json!(revision);
+}
+
+#[test]
+fn a_withdrawn_kubeconfig_does_not_come_back_while_the_hub_announces_another_secret() {
+    let mut world = ready();
+    let read = &mut world.objects.get_mut("credentials").unwrap().object["status"]["atProvider"]["manifest"];
+    read["metadata"]["resourceVersion"] = json!("7");
+    announce_revision(&mut world, "7");
+    withdraw(&mut world);
+    pass_without_read(&mut world);
+    assert_eq!(world.tenant["kubeconfig"], "");
+    let conditions = world.remote.as_mut().unwrap()["status"]["conditions"].as_array_mut().unwrap();
+    conditions.retain(|condition| condition["type"] != "CredentialsInSync");
+    announce_revision(&mut world, "8");
+    for _ in 0..4 {
+        pass_without_read(&mut world);
+        assert_eq!(world.tenant["kubeconfig"], "");
+    }
+    world.hub_ready();
+    world.settle();
+    assert_eq!(world.tenant["kubeconfig"], KUBECONFIG);
+}
+
+/// A pool's report has one reason, and another may take the place of the withdrawal.
+#[test]
+fn a_withdrawn_kubeconfig_of_a_pool_does_not_come_back_with_another_reason() {
+    let mut world = World::hive_ready();
+    let report = |reason: &str| {
+        let blocked = json!({ "reason": reason, "message": WHY });
+        json!({ "powerState": "Running", "ownership": "Confirmed", "blockingReason": blocked })
+    };
+    world.report_status(&report("KubeconfigRejected"));
+    pass_without_read(&mut world);
+    assert_eq!(world.tenant["kubeconfig"], "");
+    world.report_status(&report("NotRunning"));
+    for _ in 0..4 {
+        pass_without_read(&mut world);
+        assert_eq!(world.tenant["kubeconfig"], "");
+    }
+    world.hive_publishes();
+    world.settle();
+    assert_eq!(world.tenant["kubeconfig"], KUBECONFIG);
+}
+
 /// Its end takes the usual way.
 #[test]
 fn a_claim_without_its_withdrawn_kubeconfig_ends_as_any_other() {

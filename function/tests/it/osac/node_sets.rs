@@ -203,6 +203,28 @@ fn numbered_node_pools_of_classes_are_found_and_waited_for() {
 }
 
 #[test]
+fn node_pools_without_a_number_are_found_although_they_are_late() {
+    let mut world = World::osac_claim();
+    groups(&mut world, &[("workers", "metal", 2)]);
+    world.settle();
+    world.osac_makes();
+    let late = std::mem::take(&mut world.node_pools);
+    world.settle();
+    assert_eq!(observed_pools(&world), [format!("nodepool-{NAME}-fc430-0")]);
+    world.advance_time(jiff::SignedDuration::from_mins(4));
+    world.settle();
+    assert_eq!(observed_pools(&world), [format!("nodepool-{NAME}-fc430-0")], "it may be late as well");
+    world.node_pools = late;
+    world.advance_time(jiff::SignedDuration::from_mins(2));
+    world.settle();
+    assert_eq!(observed_pools(&world), [format!("nodepool-{NAME}-fc430")]);
+    world.osac_serves();
+    world.publish_credentials();
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+}
+
+#[test]
 fn a_class_before_another_can_be_removed_only_where_it_has_no_number() {
     for numbers_classes in [false, true] {
         let mut world = World { numbers_classes, ..World::osac_claim() };

@@ -75,12 +75,12 @@ fn job_of_the_current_spec_counts(#[case] state: &str, #[case] config: &str, #[c
     assert_eq!(world.phase(), phase);
 }
 
-/// OSAC tries again by itself, later each time. A job that failed three times with the same spec is final.
+/// OSAC tries again by itself, later each time. A job that failed five times with the same spec is final.
 #[test]
-fn third_failure_of_a_job_is_final() {
+fn fifth_failure_of_a_job_is_final() {
     let mut world = World::osac_claim();
     world.settle();
-    for id in ["job-1", "job-2"] {
+    for id in ["job-1", "job-2", "job-3", "job-4"] {
         world.report_osac("Failed", &["Accepted"]);
         world.osac_job(id, "provision", "Failed", "");
         world.settle();
@@ -88,22 +88,28 @@ fn third_failure_of_a_job_is_final() {
         assert_eq!(world.status["lastError"]["reason"], "ProvisioningJobFailed");
         assert_eq!(world.status["lastError"]["terminal"], false);
     }
-    // A history of two: the first is forgotten by the order.
+    // The order forgets the oldest of its jobs.
     world.remote.as_mut().unwrap()["status"]["provisioningJobs"] = json!([]);
     world.settle();
-    world.osac_runs("job-3");
+    world.osac_runs("job-5");
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
     world.report_osac("Failed", &[]);
     let trace = "Traceback (most recent call last):\n  File \"x.py\"\nValueError: password: hunter22222\n\n";
-    world.osac_job("job-3", "provision", "Failed", trace);
+    // A quota that is used up, and a network that is away, are neither a fault of the request.
+    for passing in ["quota of class fc430 exceeded", "the server is currently unable to handle the request"] {
+        world.osac_job("job-5", "provision", "Failed", passing);
+        world.settle();
+        assert_eq!(world.phase(), "Provisioning", "{passing}");
+    }
+    world.osac_job("job-5", "provision", "Failed", trace);
     world.settle();
     assert_eq!(world.phase(), "Failed");
     let message = world.status["message"].as_str().unwrap();
     assert!(message.contains("ValueError") && !message.contains("Traceback"), "{message}");
     assert!(!message.contains("hunter22222"), "{message}");
     world.report_osac("Deleting", &[]);
-    world.osac_job("job-4", "deprovision", "Running", "");
+    world.osac_job("job-6", "deprovision", "Running", "");
     world.settle();
     let message = world.status["message"].as_str().unwrap();
     assert!(message.contains("ValueError"), "what it was given up for stays told: {message}");

@@ -117,7 +117,10 @@ pub fn channel(address: SocketAddr, tls: Option<ClientConfig>) -> Channel {
     endpoint.connect_with_connector_lazy(Connector { address, tls: tls.map(Arc::new) })
 }
 
-pub async fn call(channel: &Channel, request: RunFunctionRequest) -> Result<RunFunctionResponse, Status> {
+pub async fn call(
+    channel: &Channel,
+    request: impl tonic::IntoRequest<RunFunctionRequest>,
+) -> Result<RunFunctionResponse, Status> {
     let client = v1::function_runner_service_client::FunctionRunnerServiceClient::new(channel.clone());
     let mut client = client.max_decoding_message_size(usize::MAX);
     Ok(client.run_function(request).await?.into_inner())

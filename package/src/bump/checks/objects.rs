@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CheckContext, CheckedOverlay, Environment, Finding, Problem, Tree, environment_config};
-use crate::bump::Overlay;
+use crate::bump::{Overlay, Rendered, UnresolvedReason};
 
 /// B07: every cluster has a cluster name, and no two have the same.
 pub fn check_environment_configs(tree: &Tree, read: &[CheckedOverlay], findings: &mut Vec<Finding>) {
@@ -77,8 +77,10 @@ pub fn check_provider_configs(read: &[CheckedOverlay], context: &CheckContext, f
             let lacking: BTreeSet<&str> = overlays
                 .iter()
                 .filter(|read| {
-                    read.rendered_objects()
-                        .is_some_and(|objects| objects.find_object("ProviderConfig", name).is_none())
+                    read.rendered_objects().is_some_and(|objects| {
+                        objects.find_object("ProviderConfig", name).is_none()
+                            && !has_own_provider_config(objects)
+                    })
                 })
                 .map(|read| read.file.path.as_str())
                 .collect();
@@ -91,6 +93,19 @@ pub fn check_provider_configs(read: &[CheckedOverlay], context: &CheckContext, f
             }
         }
     }
+}
+
+/// Directories of this repository with the ProviderConfig of claims. They serve no spaces, which have another.
+const OWN_OVERLAYS: [&str; 2] =
+    ["/package/install/overlays/crossplane", "/package/install/overlays/development"];
+
+/// Whether a pin leads to an overlay that contains the ProviderConfig.
+fn has_own_provider_config(rendered: &Rendered) -> bool {
+    let is_own = |entry: &str| {
+        let path = entry.split('?').next().unwrap_or_default().trim_end_matches('/');
+        OWN_OVERLAYS.iter().any(|overlay| path.ends_with(overlay))
+    };
+    rendered.unresolved.iter().any(|entry| entry.reason == UnresolvedReason::Remote && is_own(&entry.entry))
 }
 
 /// The directory shared by the clusters of an overlay, in staging and production.

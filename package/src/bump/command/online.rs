@@ -6,7 +6,9 @@ use super::{
 };
 use crate::{
     bump::{Overlay, image},
+    names::{CONFIGURATION, FUNCTION, PROVIDER},
     registry::{self, Reference},
+    signature::command::{find_problem, read_verifying_key},
 };
 
 /// References by digest, each with a description: packages of the source, and images that overlays set.
@@ -35,14 +37,38 @@ pub fn check_references(
     err: &mut impl Write,
 ) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
+    let key = match place.key.as_deref().map(read_verifying_key).transpose() {
+        Ok(key) => key,
+        Err(error) => return Ok(vec![Finding::error("B11", format!("signatures: {error:#}"))]),
+    };
     for (reference, what) in pinned {
         print_progress(err, &format!("asking for {reference}"))?;
+        if let Some(key) = key.as_ref().filter(|_| is_ours(reference)) {
+            let problem = reference
+                .parse::<Reference>()
+                .and_then(|reference| find_problem(&reference, key, place.connection));
+            match problem {
+                Ok(None) => {}
+                Ok(Some(problem)) => findings.push(Finding::error("B11", format!("{what} {problem}"))),
+                Err(error) => {
+                    findings.push(Finding::error("B11", format!("signatures of {reference}: {error:#}")));
+                }
+            }
+        }
         let answer = reference
             .parse::<Reference>()
             .and_then(|reference| registry::command::list_platforms(&reference, place.connection));
         findings.push(evaluate_answer(&format!("{what} {reference}"), answer, &place.platform));
     }
     Ok(findings)
+}
+
+/// Whether a reference by digest is of this product, by the last part of its repository. Overlays also pin images of others, with signatures
+/// of theirs.
+fn is_ours(reference: &str) -> bool {
+    let repository = reference.split('@').next().unwrap_or_default();
+    let name = repository.rsplit('/').next().unwrap_or_default().split(':').next().unwrap_or_default();
+    [FUNCTION, PROVIDER, CONFIGURATION].contains(&name)
 }
 
 fn evaluate_answer(

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, ffi::OsString, fs};
 
 use clap::{Args, Command};
 use kubectl_testplatform::args;
-use testplatform_package::{build, bump, check, hub, offers, registry, sync};
+use testplatform_package::{build, bump, check, hub, offers, registry, release, signature, sync};
 
 use crate::documents::{
     links::FOLDERS,
@@ -13,7 +13,7 @@ use crate::documents::{
 };
 
 /// Words in capitals that are no placeholders: what a shell or a program knows.
-const KNOWN: [&str; 2] = ["PWD", "SSA"];
+const KNOWN: [&str; 3] = ["EC", "PWD", "SSA"];
 
 /// The commands in blocks of a page: continued lines are one, and each part of a pipeline is one.
 fn commands(page: &str) -> Vec<String> {
@@ -62,7 +62,7 @@ fn words(command: &str) -> Vec<String> {
 
 /// Help of the plugin, as it prints it.
 pub fn plugin_help(line: &[&str]) -> String {
-    args::read(line.iter().map(OsString::from).collect()).unwrap_err().to_string()
+    args::read(line.iter().map(OsString::from).collect(), "").unwrap_err().to_string()
 }
 
 /// Names of the plugin's commands.
@@ -87,6 +87,11 @@ pub fn xpkg() -> Command {
         sync::command::SyncArgs::augment_args(Command::new("sync")),
         bump::command::BumpArgs::augment_args(Command::new("bump")),
         hub::command::HubKubeconfigArgs::augment_args(Command::new("hub-kubeconfig")),
+        release::command::NotesArgs::augment_args(Command::new("notes")),
+        release::command::ChecksumsArgs::augment_args(Command::new("checksums")),
+        release::command::KrewArgs::augment_args(Command::new("krew")),
+        signature::command::SignArgs::augment_args(Command::new("sign")),
+        signature::command::VerifyArgs::augment_args(Command::new("verify")),
     ])
 }
 
@@ -110,7 +115,7 @@ fn mistake(command: &str) -> Option<String> {
     let error = match words[..] {
         ["kubectl", "testplatform", ..] => {
             let line: Vec<OsString> = words[1..].iter().map(OsString::from).collect();
-            args::read(line).err().map(|error| error.to_string())
+            args::read(line, "").err().map(|error| error.to_string())
         }
         ["cargo", "xpkg", ref rest @ ..] => xpkg()
             .try_get_matches_from(rest)

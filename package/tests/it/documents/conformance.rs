@@ -30,14 +30,14 @@ fn the_plugin_takes_its_commands() {
     for command in commands() {
         let Some(line) = of_plugin(&command) else { continue };
         seen.insert(line[1].to_string_lossy().into_owned());
-        let read = args::read(line);
+        let read = args::read(line, "");
         let read = read.unwrap_or_else(|error| panic!("{command}: {error}"));
         assert!(read.is_ok(), "{command}: {read:?}");
     }
     assert_eq!(seen, ["down", "extend", "kubeconfig", "offers", "up"].map(str::to_owned).into());
     let wrong = ["kubectl testplatform up", "kubectl testplatform offers --claim"];
     for command in wrong {
-        let read = args::read(of_plugin(command).unwrap());
+        let read = args::read(of_plugin(command).unwrap(), "");
         assert!(read.is_err(), "the comparison sees what it is for: {command}");
     }
 }

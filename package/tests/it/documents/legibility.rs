@@ -24,7 +24,7 @@ const MAX_SAYING: usize = 5;
 const FEW_FUNCTIONS: usize = 40;
 
 /// Sources of each crate.
-const CRATES: [&str; 10] = [
+const CRATES: [&str; 11] = [
     "apis/src",
     "function/composites/src",
     "function/model/src",
@@ -35,6 +35,7 @@ const CRATES: [&str; 10] = [
     "process/src",
     "provider/src",
     "readiness/src",
+    "version/src",
 ];
 const RELATIVE: &str = "^(What|Whatever|Whoever|Whose|Who|Of what|Of whom|Of one|Of those|Of a|That which|One that|Those that|Where it|How it|So that)\\b";
 const SAYING: [&str; 25] = [

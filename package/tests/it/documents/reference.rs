@@ -1,12 +1,13 @@
 //! Pages of the reference that are generated from the code: `SNAPSHOTS=overwrite cargo test -p testplatform-package --test it reference::` writes
 //! them.
 
-use std::fs;
+use std::{fmt::Write as _, fs};
 
 use serde_json::Value;
+use testplatform_apis::reason::{self, Action, Reason};
 use testplatform_package::{
     check::hub::table::render_table,
-    install::alerts::{Alert, CLAIMS, FUNCTION, HUB, ORPHANS},
+    install::alerts::{Alert, CLAIMS, FUNCTION, HUB, LISTS, ORPHANS, SECRET_SYNC},
 };
 
 use crate::documents::{
@@ -29,6 +30,7 @@ pub fn pages() -> Vec<(&'static str, String)> {
         ("docs/reference/metrics.md", metrics()),
         ("docs/reference/pool.md", pool()),
         ("docs/reference/provider-configuration.md", provider_configuration()),
+        ("docs/reference/reasons.md", reasons()),
         ("docs/reference/template-entry.md", template_entry()),
     ]
 }
@@ -43,7 +45,7 @@ fn alert_table(alerts: &[&Alert]) -> String {
         .iter()
         .map(|alert| {
             let rule = alert.to_rule();
-            let entry = rule["annotations"]["runbook"].as_str().unwrap().replacen("docs/", "../", 1);
+            let entry = format!("../{}.md#{}", alert.page(), alert.name.to_lowercase());
             format!(
                 "| [{}]({entry}) | {} | {} | `{}` |\n",
                 alert.name,
@@ -63,7 +65,7 @@ fn alerts() -> String {
     };
     let body = format!(
         "## On a Konflux cluster\n\n{}\n## On a hub\n\n{}",
-        all(&[FUNCTION, CLAIMS, ORPHANS]),
+        all(&[FUNCTION, CLAIMS, SECRET_SYNC, ORPHANS]),
         all(&[HUB]),
     );
     page("Alerts", "Each alert leads to its entry in [the runbook](../runbook/index.md).", &body)
@@ -96,7 +98,7 @@ fn hub_rights() -> String {
     page("Rights on a hub", introduction, &render_table())
 }
 
-/// Metrics of a text in the format of `OpenMetrics`: name, type and help of each.
+/// Metrics of a listing: name, labels, type and help of each.
 fn metric_table(text: &str) -> String {
     let mut rows = Vec::new();
     for line in text.lines().filter_map(|line| line.strip_prefix("# HELP ")) {
@@ -106,20 +108,96 @@ fn metric_table(text: &str) -> String {
         let kind = kind.unwrap();
         let total = if kind == "counter" { "_total" } else { "" };
         let info = if kind == "info" { "_info" } else { "" };
-        rows.push(format!("| `{name}{total}{info}` | {kind} | {} |\n", cell(help)));
+        let full = format!("{name}{total}{info}");
+        let ends = ["{", "_bucket{"].map(|end| format!("{full}{end}"));
+        let series =
+            text.lines().find_map(|line| ends.iter().find_map(|end| line.strip_prefix(end.as_str())));
+        let labels = series.unwrap_or_default().trim_end_matches('}').split(',');
+        let labels: Vec<String> = labels
+            .filter(|label| !label.is_empty() && *label != "le")
+            .map(|label| format!("`{label}`"))
+            .collect();
+        rows.push(format!("| `{full}` | {kind} | {} | {} |\n", labels.join(", "), cell(help)));
     }
     rows.sort();
-    format!("| metric | type | meaning |\n| --- | --- | --- |\n{}", rows.concat())
+    format!("| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n{}", rows.concat())
+}
+
+/// Earlier names of metrics, each beside the current one.
+fn renamed_table(renamed: &[(&str, &str)]) -> String {
+    let rows: Vec<String> =
+        renamed.iter().map(|(earlier, current)| format!("| `{earlier}` | `{current}` |\n")).collect();
+    format!("| deprecated | use |\n| --- | --- |\n{}", rows.concat())
 }
 
 fn metrics() -> String {
-    let function = function_testplatform::serve::metrics::Metrics::default().encode().unwrap();
-    let provider = provider_testplatform::metrics::Metrics::default().encode().unwrap();
-    let body =
-        format!("## Function\n\n{}\n## Provider\n\n{}", metric_table(&function), metric_table(&provider));
+    let renamed = [
+        function_testplatform::serve::metrics::RENAMED.as_slice(),
+        provider_testplatform::metrics::RENAMED.as_slice(),
+    ];
+    let body = format!(
+        "## Function\n\n{}\n## Provider\n\n{}\n## Deprecated names\n\nBoth programs also export metrics under their names before 0.1. The next release \
+         removes these names, except those that begin with `ephemeralcluster_`: they are the names of the upstream controller.\n\n{}",
+        metric_table(&read("function/metrics.txt")),
+        metric_table(&read("provider/metrics.txt")),
+        renamed_table(&renamed.concat()),
+    );
     let introduction = "Metrics on port 8080 of the function and of the provider in each of its roles. [The guide to monitoring](../how-to/monitoring.md) \
                         has their labels and the states in them.";
     page("Metrics", introduction, &body)
+}
+
+/// A text of the catalogue with links: to entries of reasons and alerts, and to files.
+fn linked(text: &str) -> String {
+    let mut out = String::new();
+    for (at, part) in text.split('[').enumerate() {
+        let Some((name, rest)) = part.split_once(']').filter(|_| at > 0) else {
+            out.push_str(part);
+            continue;
+        };
+        let alert = LISTS.into_iter().flatten().find(|alert| alert.name == name);
+        let target = match (reason::find(name).map(|(_, reason)| reason.action), alert) {
+            (_, Some(alert)) => format!("../{}.md#{}", alert.page(), name.to_lowercase()),
+            (Some(Action::Entry(page)), None) => {
+                format!("../runbook/{}.md#{}", page.file(), name.to_lowercase())
+            }
+            (Some(Action::Nothing | Action::Sentence(_)), None) => {
+                write!(out, "{name}{rest}").unwrap();
+                continue;
+            }
+            (None, None) if name.starts_with("`package/") => format!("../../{}", name.trim_matches('`')),
+            (None, None) => panic!("[{name}] is neither a reason nor an alert: {text}"),
+        };
+        write!(out, "[{name}]({target}){rest}").unwrap();
+    }
+    out
+}
+
+fn reasons() -> String {
+    let mut all: Vec<_> = reason::all().collect();
+    all.sort_by_key(|(_, reason)| reason.word.to_lowercase());
+    let rows = all.into_iter().map(|(actor, Reason { word, shown_as, meaning, action })| {
+        let action = match action {
+            Action::Nothing => "None.".to_owned(),
+            Action::Sentence(action) => linked(action),
+            Action::Entry(page) => format!("[Entry](../runbook/{}.md#{})", page.file(), word.to_lowercase()),
+        };
+        format!("| `{word}` | {} | {} | {} | {action} |\n", linked(shown_as), linked(meaning), actor.as_str())
+    });
+    let introduction = "Every reason of a condition, an event or a failure that function and provider report, in the order of their names. The action is in the \
+                        last column, or in an entry of [the runbook](../runbook/index.md). Reasons without an entry need no action, or one sentence says it \
+                        all. COMPOSITE stands for the name of the composite, FILE for the provider's configuration, and other words in capitals for the \
+                        object of the row.\n\nSome reasons come from other controllers and are not listed. They are those of the upstream controller on its own \
+                        conditions, and the power state of a Hive cluster on `ClusterRunning`, such as `Hibernating`. Hive also has its own reasons on \
+                        `CapacityAvailable` and `PoolCurrent` of a pool.";
+    let body: String = rows.collect();
+    page(
+        "Reasons",
+        introduction,
+        &format!(
+            "| reason | shown as | meaning | who acts | action |\n| --- | --- | --- | --- | --- |\n{body}"
+        ),
+    )
 }
 
 /// The schema in a definition, as Kubernetes has it.

@@ -1,5 +1,5 @@
-//! The reference has one row for each reason that the code can give, and none for another. A row has the action, or leads to an entry of the
-//! runbook; and every alert leads to its entry.
+//! The catalogue has one sentence for each reason that the code can give, and none for another. A reason has the action, or leads to an entry of
+//! the runbook; and every alert leads to its entry.
 //!
 //! Reasons are the words of enums. Which enums those are is written down here, and compared with the sources, so that a new enum of
 //! words makes this fail until it is said whether they are reasons. Those of one enum are told within other reasons, and are rows of the
@@ -14,19 +14,25 @@ use provider_testplatform::{
         ephemeral_cluster::{conditions, event_reason},
         prerequisites::metrics as prerequisites,
     },
-    credentials::publish::reason,
+    credentials::publish::reason::ClaimEventReason,
     manifests::apply::ApplyErrorReason,
 };
-use testplatform_apis::{condition, foreign::ephemeral_cluster::TERMINAL_CREATE_REASONS, hive_status, hub};
-use testplatform_package::install::alerts::{Alert, CLAIMS, FUNCTION, HUB, ORPHANS};
+use testplatform_apis::{
+    condition,
+    foreign::ephemeral_cluster::TERMINAL_CREATE_REASONS,
+    hive_status, hub,
+    reason::{self, Action, Actor, Reason},
+};
+use testplatform_package::install::alerts::{Alert, LISTS, SITE};
 
 use crate::documents::{
+    pages::long_sentences,
     text::{anchors, read, sections, sources},
     words::{enums, literals, rows, words_of},
 };
 
-/// The page with all reasons.
-const REFERENCE: &str = "docs/reference/reasons.md";
+/// The catalogue of all reasons, from which their page is generated.
+const CATALOGUE: &str = "apis/src/reason";
 /// Pages with entries of reasons that need more than a sentence.
 const REASONS: [&str; 5] = [
     "docs/runbook/tenants.md",
@@ -42,7 +48,7 @@ const PARTS: [&str; 4] = ["**Meaning:**", "**Impact:**", "**Diagnosis:**", "**Mi
 /// The most entries of reasons: more could not be found.
 const MOST_ENTRIES: usize = 120;
 /// Enums of words that are no reasons.
-const OTHERS: [(&str, &str); 30] = [
+const OTHERS: [(&str, &str); 31] = [
     ("apis/src/account.rs", "Mode"),
     ("apis/src/byoc.rs", "SecretSyncResult"),
     ("apis/src/cloud.rs", "CredentialPhase"),
@@ -53,6 +59,7 @@ const OTHERS: [(&str, &str); 30] = [
     ("apis/src/pool/platform.rs", "PlatformKind"),
     ("apis/src/pool/schedule.rs", "Day"),
     ("apis/src/pool_status.rs", "PoolPhase"),
+    ("apis/src/reason.rs", "Actor"),
     ("apis/src/template/kind.rs", "Backend"),
     ("apis/src/template/kind/backend.rs", "Backend"),
     ("apis/src/template/companions.rs", "Architecture"),
@@ -92,7 +99,10 @@ macro_rules! reasons {
 }
 
 fn known() -> Vec<Reasons> {
-    reasons! {
+    let claim_events = ClaimEventReason::ALL.iter().map(|reason| reason.as_str()).collect();
+    let mut known: Vec<Reasons> =
+        vec![("provider/src/credentials/publish/reason.rs", "ClaimEventReason", claim_events)];
+    known.extend(reasons! {
         "apis/src/condition.rs": condition::ClusterReady, condition::JobCompleted, condition::Credentials,
             condition::Request, condition::Remote, condition::Failure;
         "apis/src/condition/assignment.rs": condition::Assigned, condition::Running;
@@ -108,13 +118,13 @@ fn known() -> Vec<Reasons> {
             condition::TearDown, condition::PlatformCredentials;
         "apis/src/hive_status.rs": hive_status::Blocked;
         "apis/src/hub/reason.rs": hub::Selected, hub::NoHub;
-        "provider/src/credentials/publish/reason.rs": reason::ClaimEventReason;
         "provider/src/controllers/ephemeral_cluster/conditions.rs": conditions::ConditionReason;
         "provider/src/controllers/ephemeral_cluster/event_reason.rs": event_reason::EventReason;
         "provider/src/controllers/bundles/metrics.rs": bundles::BundleOutcome;
         "provider/src/controllers/cloud_credentials/metrics.rs": cloud::CredentialOutcome;
         "provider/src/controllers/prerequisites/metrics.rs": prerequisites::PrerequisiteOutcome;
-    }
+    });
+    known
 }
 
 fn code() -> Vec<(String, String)> {
@@ -165,19 +175,6 @@ fn entries(pages: &[&'static str]) -> Vec<Entry> {
         sections.map(move |section| Entry { page, name: section.title, text: section.text })
     };
     pages.iter().flat_map(of_page).collect()
-}
-
-/// The rows of the reference: reason, and the cells after it.
-fn reference() -> Vec<(String, [String; 3])> {
-    let text = read(REFERENCE);
-    let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.strip_suffix(" |"));
-    let row = |row: &str| {
-        let cells: Vec<&str> = row.split(" | ").collect();
-        let [word, place, meaning, action] = cells[..] else { panic!("{REFERENCE}: {row}") };
-        let word = word.trim_end_matches('`').to_owned();
-        (word, [place, meaning, action].map(str::to_owned))
-    };
-    rows.map(row).collect()
 }
 
 /// Errors in an entry: a part that is missing, empty, or out of order.
@@ -244,38 +241,90 @@ fn every_nested_reason_has_a_row() {
 }
 
 #[test]
-fn every_reason_has_one_row_and_every_row_is_a_reason() {
+fn every_reason_has_a_sentence_and_every_sentence_a_reason() {
     let reasons = reasons();
-    let rows = reference();
     let mut seen = BTreeSet::new();
-    for (word, cells) in &rows {
-        assert!(seen.insert(word.as_str()), "{REFERENCE} has two rows {word}");
-        let [place, meaning, action] = cells.each_ref().map(String::len);
-        assert!(place > 10 && meaning > 20 && action > 4, "{REFERENCE}: {word} lacks a sentence: {cells:?}");
+    for (_, Reason { word, shown_as, meaning, action }) in reason::all() {
+        assert!(seen.insert(*word), "{CATALOGUE} has {word} twice");
+        let action = if let Action::Sentence(action) = action { action } else { "Nothing." };
+        assert!(shown_as.len() > 10 && meaning.len() > 20 && action.len() >= 7, "{word} lacks a sentence");
+        for text in [meaning, action] {
+            assert!(text.ends_with(['.', ':']), "{word}: no sentence: {text}");
+            let long = long_sentences(text);
+            assert!(long.is_empty(), "{word} has a sentence of more than 30 words: {long:?}");
+        }
     }
     let missing: Vec<_> = reasons.iter().filter(|(word, _)| !seen.contains(word.as_str())).collect();
-    assert!(missing.is_empty(), "{REFERENCE} has no row for {missing:?}");
+    assert!(missing.is_empty(), "{CATALOGUE} has no sentence for {missing:?}");
     let stray: Vec<_> = seen.iter().filter(|word| !reasons.contains_key(**word)).collect();
-    assert!(stray.is_empty(), "{REFERENCE} has rows that nothing says: {stray:?}");
-    let names = rows.iter().map(|(word, _)| word.to_lowercase()).collect::<Vec<_>>();
-    assert!(names.is_sorted(), "{REFERENCE} is not in the order of its names");
+    assert!(stray.is_empty(), "{CATALOGUE} has reasons that nothing reports: {stray:?}");
 }
 
-/// A row leads to the entry of its reason, and every entry has such a row.
+/// Tenants act on their page, operators of hubs on theirs, and nobody has an entry without acting.
 #[test]
-fn rows_lead_to_their_entries() {
+fn entries_are_on_the_page_of_who_acts() {
+    for (actor, reason) in reason::all() {
+        let Action::Entry(page) = reason.action else { continue };
+        let expected: &[&str] = match actor {
+            Actor::Nobody => &[],
+            Actor::Tenant => &["tenants"],
+            Actor::Administrator => &["administrators", "connections", "pools"],
+            Actor::HubOperator => &["hub"],
+        };
+        assert!(expected.contains(&page.file()), "{} of {}", reason.word, actor.as_str());
+    }
+}
+
+/// The catalogue leads to the entry of a reason, every entry is a reason's, and begins with its sentence.
+#[test]
+fn entries_begin_with_the_sentence_of_their_reason() {
     let entries = entries(&REASONS);
     let mut led = BTreeSet::new();
-    for (word, [_, _, action]) in reference() {
-        let Some(target) = action.strip_prefix("[Entry](../") else { continue };
-        let entry = entries.iter().find(|entry| entry.name == word);
-        let entry = entry.unwrap_or_else(|| panic!("{REFERENCE}: {word} has no entry"));
-        assert_eq!(format!("docs/{target}"), format!("{}#{})", entry.page, word.to_lowercase()));
-        led.insert(word);
+    for (_, Reason { word, meaning, action, .. }) in reason::all() {
+        let Action::Entry(page) = action else { continue };
+        let entry = entries.iter().find(|entry| entry.name == *word);
+        let entry = entry.unwrap_or_else(|| panic!("{word} has no entry"));
+        assert_eq!(entry.page, format!("docs/runbook/{}.md", page.file()));
+        let (_, text) = entry.text.split_once(PARTS[0]).unwrap();
+        let (text, meaning) = (without_links(text), without_links(meaning));
+        assert!(text.starts_with(&meaning), "{}: {word} does not begin with: {meaning}", entry.page);
+        led.insert(*word);
     }
-    let other: Vec<_> = entries.iter().filter(|entry| !led.contains(&entry.name)).map(|e| &e.name).collect();
-    assert!(other.is_empty(), "{REFERENCE} does not lead to the entries {other:?}");
+    let other: Vec<_> =
+        entries.iter().filter(|entry| !led.contains(entry.name.as_str())).map(|e| &e.name).collect();
+    assert!(other.is_empty(), "{CATALOGUE} does not lead to the entries {other:?}");
     assert!((50..=MOST_ENTRIES).contains(&entries.len()), "{} entries", entries.len());
+}
+
+/// Links of the symptoms lead where the catalogue does.
+#[test]
+fn symptoms_lead_to_the_entries_of_their_reasons() {
+    let index = read("docs/runbook/index.md");
+    let mut checked = 0;
+    for part in index.split('[').skip(1) {
+        let Some((name, rest)) = part.split_once("](") else { continue };
+        let Some((_, Reason { word, action, .. })) = reason::find(name) else { continue };
+        let target = rest.split(')').next().unwrap();
+        let expected = match action {
+            Action::Entry(page) => format!("{}.md#{}", page.file(), word.to_lowercase()),
+            Action::Nothing | Action::Sentence(_) => "../reference/reasons.md".to_owned(),
+        };
+        // An alert of the same name has an entry too.
+        let of_alert = target.starts_with("alerts-");
+        assert!(target == expected || of_alert, "docs/runbook/index.md: {name} leads to {target}");
+        checked += 1;
+    }
+    assert!(checked > 50, "{checked}");
+}
+
+/// Text in one line, with the names of its links alone.
+fn without_links(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut out = String::new();
+    for (at, part) in line.split("](").enumerate() {
+        out.push_str(if at == 0 { part } else { part.split_once(')').map_or("", |(_, rest)| rest) });
+    }
+    out.replace(['[', ']'], "")
 }
 
 #[test]
@@ -306,7 +355,7 @@ fn an_entry_without_a_part_is_named() {
 
 #[test]
 fn every_alert_leads_to_its_entry_and_no_other_is_among_them() {
-    let alerts: Vec<&Alert> = FUNCTION.iter().chain(CLAIMS).chain(HUB).chain(ORPHANS).collect();
+    let alerts: Vec<&Alert> = LISTS.into_iter().flatten().collect();
     let entries = entries(&ALERTS);
     for entry in &entries {
         assert!(
@@ -317,11 +366,13 @@ fn every_alert_leads_to_its_entry_and_no_other_is_among_them() {
         );
     }
     for alert in alerts {
-        let annotation = alert.to_rule()["annotations"]["runbook"].clone();
+        let url = alert.to_rule()["annotations"]["runbook_url"].clone();
         let entry = entries.iter().find(|entry| entry.name == alert.name);
         let entry = entry.unwrap_or_else(|| panic!("{ALERTS:?} have no entry {}", alert.name));
         let anchor = alert.name.to_lowercase();
-        assert_eq!(annotation, format!("{}#{anchor}", entry.page));
+        // The site has a page for each file.
+        let page = entry.page.strip_prefix("docs/").and_then(|page| page.strip_suffix(".md")).unwrap();
+        assert_eq!(url, format!("{SITE}/{page}.html#{anchor}"));
         assert!(anchors(entry.page, &read(entry.page)).contains(&anchor), "{}", alert.name);
     }
 }

@@ -270,7 +270,7 @@ fn defaults_of_an_api_server_are_no_difference() {
         (&json!("external-secrets.io"), &json!("ExternalSecret"))
     );
     assert_eq!(operator["customization"], ignored);
-    let secret = of("components/hub-access/external-secret.yaml");
+    let secret = of("components/external-secret/external-secret.yaml");
     assert!(
         secret["spec"]["dataFrom"].as_array().unwrap().iter().all(|from| from["extract"]["key"].is_string())
     );

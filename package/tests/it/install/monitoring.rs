@@ -10,8 +10,8 @@ use provider_testplatform::controllers::{bundles, prerequisites, secret_sync::st
 use serde_json::Value;
 use testplatform_apis::condition::{ClusterReady, ConditionType, Remote, Request};
 use testplatform_package::install::{
-    alerts::{CLAIMS, FUNCTION, HUB, ORPHANS},
-    dashboard::PANELS,
+    alerts::LISTS,
+    dashboard::{DashboardRow, PANELS, build_dashboard},
     metrics,
 };
 use testplatform_runtime::error::Reason;
@@ -48,7 +48,7 @@ pub(crate) fn used(expression: &str) -> Vec<VectorSelector> {
 }
 
 fn expressions() -> Vec<&'static str> {
-    let alerts = FUNCTION.iter().chain(CLAIMS).chain(HUB).chain(ORPHANS).map(|alert| alert.expression);
+    let alerts = LISTS.into_iter().flatten().map(|alert| alert.expression);
     alerts.chain(PANELS.iter().flat_map(|panel| panel.queries).map(|(expression, _)| *expression)).collect()
 }
 
@@ -80,38 +80,31 @@ fn every_metric_is_exported_by_somebody() {
 fn the_guide_lists_the_metrics_of_claims() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/how-to/monitoring.md");
     let guide = fs::read_to_string(&path).unwrap();
-    let rows: Vec<&str> = guide.lines().filter(|line| line.starts_with("| `c")).collect();
+    let rows: Vec<&str> = guide.lines().filter(|line| line.starts_with("| `testplatform_")).collect();
     let exported = provider_testplatform::metrics::EXPORTED;
-    for name in exported.iter().filter(|name| name.starts_with("carry_") || name.starts_with("cleanup_")) {
-        assert!(rows.iter().any(|row| row.starts_with(&format!("| `{name}"))), "{name} has no row");
+    let roles = ["secret_sync", "cleanup", "bundle", "cloud_credential", "prerequisite", "orphans"];
+    let of_role = |name: &&&str| roles.iter().any(|role| name.starts_with(&format!("testplatform_{role}")));
+    let named: Vec<&&str> = exported.iter().filter(of_role).collect();
+    assert!(named.len() > 15, "{named:?}");
+    for name in named {
+        let row =
+            |row: &&str| row.starts_with(&format!("| `{name}{{")) || row.starts_with(&format!("| `{name}`"));
+        assert!(rows.iter().any(row), "{name} has no row");
     }
-    let of_bundles: Vec<&str> = guide.lines().filter(|line| line.starts_with("| `bundle")).collect();
-    for name in exported.iter().filter(|name| name.starts_with("bundle")) {
-        assert!(of_bundles.iter().any(|row| row.starts_with(&format!("| `{name}"))), "{name} has no row");
-    }
-    let count = of_bundles.iter().find(|row| row.starts_with("| `bundles_count{")).unwrap();
+    let count = rows.iter().find(|row| row.starts_with("| `testplatform_bundles{")).unwrap();
     for standing in bundles::state::BundleState::ALL {
         assert!(count.contains(&format!("`{}`", standing.as_str())), "{standing:?} is not in: {count}");
     }
-    for name in exported.iter().filter(|name| name.starts_with("cloud_")) {
-        assert!(rows.iter().any(|row| row.starts_with(&format!("| `{name}"))), "{name} has no row");
-    }
-    let count = rows.iter().find(|row| row.starts_with("| `cloud_credentials_count{")).unwrap();
+    let count = rows.iter().find(|row| row.starts_with("| `testplatform_cloud_credentials{")).unwrap();
     for word in provider_testplatform::controllers::cloud_credentials::metrics::STATES {
         assert!(count.contains(&format!("`{word}`")), "{word} is not in: {count}");
     }
     let made = |name: &str| guide.lines().find(|line| line.starts_with(&format!("| `{name}")));
-    for name in exported.iter().filter(|name| name.starts_with("prerequisites_")) {
-        assert!(made(name).is_some(), "{name} has no row");
-    }
-    let count = made("prerequisites_count{").unwrap();
+    let count = made("testplatform_prerequisites{").unwrap();
     for standing in prerequisites::state::PrerequisiteState::ALL {
         assert!(count.contains(&format!("`{}`", standing.as_str())), "{standing:?} is not in: {count}");
     }
-    for name in exported.iter().filter(|name| name.starts_with("testplatform_orphans")) {
-        assert!(made(name).is_some(), "{name} has no row");
-    }
-    let count = rows.iter().find(|row| row.starts_with("| `carry_count{")).unwrap();
+    let count = rows.iter().find(|row| row.starts_with("| `testplatform_secret_sync_claims{")).unwrap();
     for standing in SecretSyncState::ALL {
         assert!(count.contains(&format!("`{}`", standing.as_str())), "{standing:?} is not in: {count}");
     }
@@ -132,7 +125,7 @@ fn alerts_use_existing_conditions_and_reasons() {
                 values("type").iter().map(|word| ConditionType::parse(word).expect(word)).collect();
             for reason in values("reason") {
                 reasons += 1;
-                if selector.name.as_deref() == Some("provider_action_errors_total") {
+                if selector.name.as_deref() == Some("testplatform_provider_action_errors_total") {
                     let lasting =
                         [Reason::Forbidden, Reason::NotFound, Reason::Refused, Reason::Foreign, Reason::Bug];
                     assert!(lasting.iter().any(|given| given.as_str() == reason), "{reason}");
@@ -226,6 +219,49 @@ fn measured_kinds_may_be_listed_and_watched() {
     }
 }
 
+/// Panels have a description, a place of their own and links that exist; queries use variables that exist.
+#[test]
+fn the_dashboard_is_complete() {
+    let dashboard = build_dashboard();
+    let variables: BTreeSet<String> = dashboard["templating"]["list"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|variable| variable["name"].as_str().unwrap().to_owned())
+        .collect();
+    let mut places = BTreeSet::new();
+    let mut ids = BTreeSet::new();
+    let mut used_variables = BTreeSet::new();
+    for panel in dashboard["panels"].as_array().unwrap() {
+        let place = &panel["gridPos"];
+        assert!(places.insert((place["y"].as_u64(), place["x"].as_u64())), "{panel}");
+        assert!(ids.insert(panel["id"].as_u64()), "{panel}");
+        for target in panel["targets"].as_array().into_iter().flatten() {
+            for name in target["expr"].as_str().unwrap().split("\"$").skip(1) {
+                used_variables.insert(name.split('"').next().unwrap().to_owned());
+            }
+        }
+    }
+    assert!(used_variables.is_subset(&variables), "{used_variables:?}");
+    assert!(["tenant", "cluster"].iter().all(|name| used_variables.contains(*name)), "{used_variables:?}");
+    for row in DashboardRow::ALL {
+        assert!(PANELS.iter().filter(|panel| panel.row == row).count() >= 4, "{row:?}");
+    }
+    assert!(PANELS.iter().filter(|panel| panel.thresholds.is_some()).count() >= 8);
+    for panel in PANELS {
+        assert!(panel.description.ends_with('.'), "{}", panel.title);
+        assert!(panel.description.split(' ').count() <= 30, "{}", panel.title);
+        let rendered = dashboard["panels"].as_array().unwrap().iter().find(|one| one["title"] == panel.title);
+        let links = rendered.unwrap()["links"].as_array().unwrap().len();
+        assert_eq!(
+            links,
+            usize::from(panel.alert.is_some()),
+            "{} leads to an alert that does not exist",
+            panel.title
+        );
+    }
+}
+
 /// Every object with rules that a component has.
 fn rule_objects() -> Vec<Value> {
     let components = fs::read_dir(repository().join("package/install/components")).unwrap();
@@ -264,7 +300,7 @@ fn no_object_has_rules_on_metrics_of_two_namespaces() {
         }
         assert_eq!(from.len(), 1, "{}: {from:?}", object["metadata"]);
     }
-    assert_eq!(objects.len(), 4);
+    assert_eq!(objects.len(), 5);
 }
 
 fn expression(alert: &str) -> String {

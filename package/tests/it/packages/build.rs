@@ -230,6 +230,7 @@ fn the_tool_builds_all_packages_twice_alike() {
             "configuration-testplatform",
             "function-testplatform",
             "kubectl-testplatform-linux-arm64",
+            "kubectl-testplatform-linux-arm64.tar.gz",
             "provider-testplatform"
         ]
     );

@@ -78,6 +78,7 @@ fn starts_like(stages: &Stages, name: &str, image: &Image) {
     assert_eq!(built.last(), Some(&command));
     let target = said(stages, &format!("build-{stage}"), "ENV").join(" ");
     assert!(target.contains("CARGO_TARGET_DIR=/target "), "{target}");
+    assert!(target.contains("TESTPLATFORM_COMMIT=${COMMIT} "), "{target}");
     let copied = said(stages, stage, "COPY");
     assert_eq!(copied[0], format!("--from=build-{stage} /target/release/{name} /{name}"));
 }

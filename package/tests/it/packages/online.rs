@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path};
 
+use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256};
 use serde_json::Value;
 use testplatform_package::oci::{Artifact, digest_of, layout};
 
@@ -42,6 +43,14 @@ fn findings(repository: &Path, more: &[&str]) -> Vec<(String, String)> {
     found.map(|finding| (text(&finding["severity"]), text(&finding["message"]))).collect()
 }
 
+/// Pins an image in an overlay in place of the one that the copy has.
+fn pin(repository: &Path, overlay: &str, image: &str, digest: &str) {
+    let path = repository.join(COMPONENT).join(overlay).join("kustomization.yaml");
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains(PINNED), "{overlay}");
+    fs::write(path, text.replace("quay.io/konflux-ci/task-runner", image).replace(PINNED, digest)).unwrap();
+}
+
 #[test]
 fn pinned_references_are_looked_up() {
     let folder = tempfile::tempdir().unwrap();
@@ -51,12 +60,7 @@ fn pinned_references_are_looked_up() {
     let repository = folder.path().join("infra-deployments");
     copy(&package().join("tests/data/infra-deployments"), &repository);
     let set = |overlay: &str, name: &str, digest: &str| {
-        let path = repository.join(COMPONENT).join(overlay).join("kustomization.yaml");
-        let text = fs::read_to_string(&path).unwrap();
-        assert!(text.contains(PINNED), "{overlay}");
-        let image = format!("{}/{name}", registry.address);
-        fs::write(path, text.replace("quay.io/konflux-ci/task-runner", &image).replace(PINNED, digest))
-            .unwrap();
+        pin(&repository, overlay, &format!("{}/{name}", registry.address), digest);
     };
     set("development", "both", &both);
     set("staging/base", "one", &one);
@@ -91,4 +95,33 @@ fn pinned_references_are_looked_up() {
     assert!(
         online.iter().all(|(severity, text)| severity == "error" && text.contains("cannot be asked for"))
     );
+}
+
+/// Images of others have signatures of theirs, so only those of this product are verified.
+#[test]
+fn pinned_packages_have_to_be_signed_by_a_given_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = Registry::start(&[]);
+    let ours = push(&registry, folder.path(), "function-testplatform", &[AMD64]);
+    let other = push(&registry, folder.path(), "other", &[AMD64]);
+    let repository = folder.path().join("infra-deployments");
+    copy(&package().join("tests/data/infra-deployments"), &repository);
+    pin(&repository, "development", &format!("{}/function-testplatform", registry.address), &ours);
+    pin(&repository, "staging/base", &format!("{}/other", registry.address), &other);
+    let pair = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(path("key"), pair.serialize_pem()).unwrap();
+    fs::write(path("public"), pair.public_key_pem()).unwrap();
+
+    let errors = || -> Vec<String> {
+        let found = findings(&repository, &["--online", "--key", &path("public")]);
+        assert!(found.iter().filter(|(severity, _)| severity == "note").count() == 2, "{found:?}");
+        found.into_iter().filter(|(severity, _)| severity == "error").map(|(_, text)| text).collect()
+    };
+    let reference = format!("{}/function-testplatform@{ours}", registry.address);
+    let [unsigned] = &errors()[..] else { panic!("{:?}", errors()) };
+    assert!(unsigned.contains(&format!("{reference} is not signed")), "{unsigned}");
+    let signed = run(&mut tool(&["sign", "--key", &path("key"), &reference]));
+    assert!(signed.status.success(), "{}", stderr(&signed));
+    assert_eq!(errors(), Vec::<String>::new());
 }

@@ -87,6 +87,14 @@ impl Reconciler for BundleController {
     type Plan = BundlePlan;
     type Error = Error;
 
+    fn kind(&self, _key: &Self::Key) -> &'static str {
+        "ConfigMap"
+    }
+
+    fn uid<'o>(&self, observed: &'o ObservedBundles) -> Option<&'o str> {
+        observed.stored.metadata.uid.as_deref()
+    }
+
     fn request_queue(&self) -> &RequestQueue<String> {
         &self.queue
     }

@@ -22,7 +22,7 @@ impl BundleController {
         let now = &note.report;
         let (bundle, object) = (now.bundle.as_deref(), now.object.as_deref());
         let (reason, message) = (now.reason.as_deref(), now.message.as_deref());
-        tracing::info!(order = key, state = ?now.state, bundle, object, reason, message, "told");
+        tracing::info!(order = key, state = ?now.state, bundle, object, reason, message, "bundle report changed");
         let passed = before.bundle.is_some() && now.bundle != before.bundle;
         if let Some(since) =
             before.since.filter(|_| passed && now.state != Some(BundleProgress::BeforeDeletion))
@@ -64,7 +64,7 @@ impl BundleController {
                 (BundleOutcome::GivenUp, format!("{bundle}: {why}; the cluster is deleted nevertheless"))
             }
         };
-        tracing::info!(order = key, ?how, "let go");
+        tracing::info!(order = key, ?how, "bundle request released");
         self.publish_event(key, map, outcome, text).await;
     }
 

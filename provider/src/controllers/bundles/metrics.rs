@@ -84,11 +84,11 @@ impl ControllerMetrics for BundleMetrics {
     fn register_metrics(&self, registry: &mut Registry) {
         self.requests.register(
             registry,
-            ["bundles_count", "Clusters with bundles, by state of the bundles"],
-            ["bundles_outcomes", "Results of clusters' bundles, by result"],
+            ["testplatform_bundles", "Clusters with bundles, by state of the bundles"],
+            ["testplatform_bundle_outcomes", "Results of clusters' bundles, by result"],
         );
         registry.register_with_unit(
-            "bundle_duration",
+            "testplatform_bundle_duration",
             "Time from the start of a bundle after the installation until it was ready",
             Unit::Seconds,
             self.durations.clone(),

@@ -119,6 +119,16 @@ impl Reconciler for CleanupController {
     type Plan = CleanupPlan;
     type Error = Cause;
 
+    fn kind(&self, key: &Self::Key) -> &'static str {
+        let plural = key.split('/').next();
+        let flavour = self.flavours.iter().find(|flavour| Some(flavour.kind().1) == plural);
+        flavour.map_or("", |flavour| flavour.kind().0)
+    }
+
+    fn uid<'o>(&self, observed: &'o Self::Observed) -> Option<&'o str> {
+        Some(&observed.0.identity.uid)
+    }
+
     fn request_queue(&self) -> &RequestQueue<String> {
         &self.queue
     }

@@ -53,7 +53,7 @@ impl ControllerMetrics for CleanupMetrics {
 
     fn register_metrics(&self, registry: &mut Registry) {
         registry.register(
-            "cleanup_teardowns",
+            "testplatform_cleanup_teardowns",
             "Teardowns of clusters that are no longer needed",
             self.teardowns.clone(),
         );

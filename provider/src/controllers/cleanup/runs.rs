@@ -124,7 +124,7 @@ async fn watch(client: Client, run: Run, key: String, queue: Arc<RequestQueue<St
                 claim = key,
                 run = run.name,
                 error = plain_message(error),
-                "a run cannot be watched; it is looked at by the poll"
+                "run not watched; it is polled instead"
             );
             said = true;
         }

@@ -88,6 +88,8 @@ pub fn run(options: Options, metrics: Arc<CredentialMetrics>, stop: Running) -> 
 
 /// A request, its credential and everything around them.
 pub(super) struct ObservedCredentialRequest {
+    /// Uid of the ConfigMap.
+    pub(super) uid: Option<String>,
     pub(super) observed: ObservedCredential,
     pub(super) worker: Worker,
     /// The last report.
@@ -100,6 +102,14 @@ impl Reconciler for CloudController {
     /// The first step; each further one depends on the result of the one before.
     type Plan = CredentialStep;
     type Error = Error;
+
+    fn kind(&self, _key: &Self::Key) -> &'static str {
+        "ConfigMap"
+    }
+
+    fn uid<'o>(&self, observed: &'o ObservedCredentialRequest) -> Option<&'o str> {
+        observed.uid.as_deref()
+    }
 
     fn request_queue(&self) -> &RequestQueue<String> {
         &self.queue
@@ -138,7 +148,7 @@ impl Reconciler for CloudController {
     async fn execute(
         &self,
         key: &String,
-        ObservedCredentialRequest { observed, mut worker, report }: ObservedCredentialRequest,
+        ObservedCredentialRequest { observed, mut worker, report, uid: _ }: ObservedCredentialRequest,
         step: CredentialStep,
     ) -> Result<Action, Error> {
         let mut happened = Vec::new();

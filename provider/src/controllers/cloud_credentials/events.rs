@@ -30,7 +30,7 @@ impl CloudController {
             return Ok(());
         }
         let (state, message) = (report.state, report.message.unwrap_or_default());
-        tracing::info!(order = key, ?state, message, "told");
+        tracing::info!(order = key, ?state, message, "cloud credential report changed");
         let outcome = match state {
             Some(CredentialPhase::RotationFailed) => CredentialOutcome::RotationFailed,
             Some(CredentialPhase::OwnerInvalid) => CredentialOutcome::OwnerInvalid,
@@ -47,7 +47,7 @@ impl CloudController {
     }
 
     pub(super) async fn record_event(&self, key: &str, map: &ConfigMap, what: CredentialEvent) {
-        tracing::info!(order = key, ?what, "done");
+        tracing::info!(order = key, ?what, "cloud credential changed");
         let (outcome, note) = match what {
             CredentialEvent::Made(name) => (CredentialOutcome::Made, format!("{name} is published")),
             CredentialEvent::Rotated(name) => (

@@ -104,8 +104,8 @@ impl ControllerMetrics for CredentialMetrics {
     fn register_metrics(&self, registry: &mut Registry) {
         self.requests.register(
             registry,
-            ["cloud_credentials_count", "Clusters with a cloud credential of their own, by its state"],
-            ["cloud_credentials_outcomes", "Results of cloud credentials, by result"],
+            ["testplatform_cloud_credentials", "Clusters with a cloud credential of their own, by its state"],
+            ["testplatform_cloud_credential_outcomes", "Results of cloud credentials, by result"],
         );
     }
 

@@ -30,6 +30,7 @@ impl CloudController {
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
         let get = async { lookup::get_opt(&maps, name).await.map_err(Cause::from) };
         let Some(found) = with_timeout("get_cloud_order", *patience, get).await? else { return Ok(None) };
+        let uid = found.metadata.uid.clone();
         let map = CredentialRequest::from_config_map(&found);
         let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
         let get =
@@ -75,7 +76,7 @@ impl CloudController {
             made: None,
             sessions: tokio::sync::Mutex::default(),
         };
-        Ok(Some(ObservedCredentialRequest { observed, worker, report: map.report }))
+        Ok(Some(ObservedCredentialRequest { uid, observed, worker, report: map.report }))
     }
 
     /// Stage of the cluster's life. Only this kind of clusters has cloud credentials, so it is also assumed for an unreadable request.

@@ -143,6 +143,14 @@ impl Reconciler for ClaimController {
     type Plan = ClaimPlan;
     type Error = Error;
 
+    fn kind(&self, _key: &Self::Key) -> &'static str {
+        "ClusterClaim"
+    }
+
+    fn uid<'o>(&self, observed: &'o Self::Observed) -> Option<&'o str> {
+        observed.0.metadata.uid.as_deref()
+    }
+
     fn request_queue(&self) -> &RequestQueue<String> {
         &self.observer.caches.queue
     }
@@ -158,7 +166,7 @@ impl Reconciler for ClaimController {
             clusterclaims = caches.claims.len(),
             clusterpools = caches.pools.len(),
             clusterdeployments = caches.deployments.len(),
-            "caches of Hive are filled"
+            "caches filled"
         );
     }
 
@@ -188,7 +196,7 @@ impl Reconciler for ClaimController {
         for error in forgone {
             self.metrics.runtime_metrics().failed(error.action, error.reason.as_str());
             let (namespace, clusterclaim) = (claim.namespace(), claim.name());
-            tracing::warn!(namespace, clusterclaim, %error, "left out");
+            tracing::warn!(namespace, clusterclaim, %error, "object skipped");
         }
         Ok(plan.requeue)
     }

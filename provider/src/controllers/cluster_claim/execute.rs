@@ -159,7 +159,7 @@ impl ClaimExecutor {
 
 /// One line for each thing that was done. Never what was written.
 fn log_operation(claim: &ClusterClaim, action: &'static str) {
-    tracing::info!(namespace = claim.namespace(), clusterclaim = claim.name(), action, "done");
+    tracing::info!(namespace = claim.namespace(), clusterclaim = claim.name(), action, "action completed");
 }
 
 /// The word that logs and metrics have for an action.

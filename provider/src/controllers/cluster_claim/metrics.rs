@@ -37,7 +37,11 @@ impl ControllerMetrics for ClaimMetrics {
     }
 
     fn register_metrics(&self, registry: &mut Registry) {
-        registry.register("clusterclaim_count", "ClusterClaims that are served here", self.count.clone());
+        registry.register(
+            "testplatform_clusterclaims",
+            "ClusterClaims that are served here",
+            self.count.clone(),
+        );
     }
 
     fn refresh_gauges(&self) {

@@ -100,6 +100,17 @@ impl Reconciler for PoolController {
     type Plan = Option<PoolPlan>;
     type Error = kube::Error;
 
+    fn kind(&self, _key: &Self::Key) -> &'static str {
+        "ClusterPool"
+    }
+
+    fn uid<'o>(&self, observed: &'o PoolLookup) -> Option<&'o str> {
+        match observed {
+            PoolLookup::Pool(pool) => pool.object.metadata.uid.as_deref(),
+            PoolLookup::Nothing | PoolLookup::Broken => None,
+        }
+    }
+
     fn request_queue(&self) -> &RequestQueue<Key> {
         &self.queue
     }
@@ -135,7 +146,7 @@ impl Reconciler for PoolController {
         self.gauge.record(key, known.map(|known| PoolProgress::of(&observed.pool, known)));
         if let Some(status) = &plan.status {
             write_status(client, &observed.object, status).await?;
-            tracing::info!(namespace, clusterpool = name, ceiling = ?status.ceiling, "annotated");
+            tracing::info!(namespace, clusterpool = name, ceiling = ?status.ceiling, "pool annotated");
         }
         self.metrics.count_pool_reconcile(if plan.status.is_some() { "annotated" } else { "unchanged" });
         // After the annotation, so that a reconcile that failed before emits it once.
@@ -143,7 +154,7 @@ impl Reconciler for PoolController {
             self.metrics.count_pool_event(&event.reason);
             if let Err(error) = emit(client, &observed.object, event, instance, now()).await {
                 let error = plain_message(&error);
-                tracing::warn!(namespace, clusterpool = name, error, "an event was not made");
+                tracing::warn!(namespace, clusterpool = name, error, "event not created");
             }
         }
         Ok(plan.requeue.earlier(Action::RequeueAfter(NET)))
@@ -198,8 +209,8 @@ mod tests {
         assert_eq!(reconcile(&controller).await, Action::Backoff);
         let told = encode_metrics(&controller.metrics);
         for line in [
-            r#"clusterpool_looks_total{outcome="failed"} 1"#,
-            r#"provider_action_errors_total{action="look",reason="bug"} 1"#,
+            r#"testplatform_clusterpool_reconciles_total{outcome="failed"} 1"#,
+            r#"testplatform_provider_action_errors_total{action="look",reason="bug"} 1"#,
         ] {
             assert!(told.contains(line), "{line}: {told}");
         }
@@ -225,7 +236,7 @@ mod tests {
             async move { Ok::<_, Infallible>(answer) }
         });
         let controller = controller(Client::new(service, "default"));
-        let unreadable = r#"clusterpool_count{state="unreadable"} "#;
+        let unreadable = r#"testplatform_clusterpools{state="unreadable"} "#;
         let count = |expected: u64| {
             let told = encode_metrics(&controller.metrics);
             assert!(told.contains(&format!("{unreadable}{expected}")), "{expected}: {told}");

@@ -52,18 +52,22 @@ impl ControllerMetrics for PoolMetrics {
 
     fn register_metrics(&self, registry: &mut Registry) {
         registry.register(
-            "clusterpool_count",
+            "testplatform_clusterpools",
             "ClusterPools from Git, by what they are at",
             self.count.clone(),
         );
-        registry.register("clusterpool_looks", "Looks at ClusterPools from Git", self.looks.clone());
         registry.register(
-            "clusterpool_events",
+            "testplatform_clusterpool_reconciles",
+            "Looks at ClusterPools from Git",
+            self.looks.clone(),
+        );
+        registry.register(
+            "testplatform_clusterpool_events",
             "What was told of ClusterPools from Git",
             self.events.clone(),
         );
         registry.register(
-            "clusterpool_refresh_remaining",
+            "testplatform_clusterpool_refresh_remaining_clusters",
             "Clusters that a refresh has still to replace; there while one is under way",
             self.remaining.clone(),
         );

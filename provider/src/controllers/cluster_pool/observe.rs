@@ -48,7 +48,7 @@ pub(super) async fn observe(client: &Client, namespace: &str, name: &str) -> kub
         Ok(pool) => pool,
         Err(Unread::NotOurs) => return Ok(PoolLookup::Nothing),
         Err(Unread::Broken(why)) => {
-            tracing::warn!(namespace, clusterpool = name, why, "left alone");
+            tracing::warn!(namespace, clusterpool = name, why, "pool skipped");
             return Ok(PoolLookup::Broken);
         }
     };

@@ -106,7 +106,7 @@ async fn run_until(options: Options, metrics: Arc<JobMetrics>, stop: Running) {
         BuildClusterSource::Directory(directory, trust) => {
             // All build clusters are known before the first reconcile, so that none counts as unknown because it was read late.
             if let Err(error) = controller.build_clusters.read_directory(directory, *trust).await {
-                tracing::error!(directory = %directory.display(), %error, "kubeconfigs cannot be read");
+                tracing::error!(directory = %directory.display(), %error, "build cluster kubeconfigs not read");
             }
         }
     }
@@ -204,6 +204,14 @@ impl Reconciler for Controller {
     type Plan = Plan;
     type Error = Error;
 
+    fn kind(&self, _key: &Self::Key) -> &'static str {
+        "EphemeralCluster"
+    }
+
+    fn uid<'o>(&self, observed: &'o Self::Observed) -> Option<&'o str> {
+        observed.0.metadata.uid.as_deref()
+    }
+
     fn request_queue(&self) -> &RequestQueue<String> {
         &self.caches.requests
     }
@@ -222,7 +230,7 @@ impl Reconciler for Controller {
         tracing::info!(
             ephemeralclusters = self.caches.ephemeral_clusters.len(),
             prowjobs = self.caches.prow_jobs.len(),
-            "caches are filled"
+            "caches filled"
         );
     }
 
@@ -257,7 +265,7 @@ impl Reconciler for Controller {
         };
         for error in &outcome.forgone {
             self.count(error);
-            tracing::warn!(namespace = self.hub.namespace(), ephemeralcluster = name, %error, "left out");
+            tracing::warn!(namespace = self.hub.namespace(), ephemeralcluster = name, %error, "object skipped");
         }
         if let Some(status) = &step.status {
             self.metrics.transition(&object, status);

@@ -220,7 +220,7 @@ impl Executor {
                 // It may have been done, or be done in a moment. A deprovision that has begun is not cut short.
                 Err(Error { reason, .. }) if reason.may_pass() && tries < TRIES => sleep(PAUSE).await,
                 Err(error) => {
-                    tracing::warn!(prowjob = name, %error, "it cannot be told to end and is aborted");
+                    tracing::warn!(prowjob = name, %error, "job aborted: the teardown signal failed");
                     return self.abort_prow_job(name, description).await;
                 }
             }
@@ -231,7 +231,7 @@ impl Executor {
     fn log_operation(&self, object: Option<&EphemeralCluster>, action: &Operation) {
         let object = object.map_or("", EphemeralCluster::name);
         let (action, namespace) = (name(action), self.hub.namespace());
-        tracing::info!(namespace, ephemeralcluster = object, action, "done");
+        tracing::info!(namespace, ephemeralcluster = object, action, "action completed");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Metrics of EphemeralClusters: those of the upstream controller under their names.
+//! Metrics of EphemeralClusters: those of the upstream controller, under our names and theirs.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -69,6 +69,8 @@ pub struct JobMetrics {
     deprovisioning: Family<Workflow, Histogram, Course>,
     workflows: FirstCome,
     up: Family<BuildClusterLabel, Gauge>,
+    /// Build clusters whose kubeconfig has a gauge.
+    reported: Mutex<Vec<String>>,
     /// Sources of the gauges.
     source: Mutex<(Weak<Caches>, Weak<BuildClusterSet>)>,
 }
@@ -82,6 +84,7 @@ impl Default for JobMetrics {
             deprovisioning: Family::new_with_constructor(Course),
             workflows: FirstCome::new(MOST),
             up: Family::default(),
+            reported: Mutex::default(),
             source: Mutex::default(),
         }
     }
@@ -93,11 +96,19 @@ impl ControllerMetrics for JobMetrics {
     }
 
     fn register_metrics(&self, registry: &mut Registry) {
-        registry.register("ephemeralcluster_count", "EphemeralClusters that there are", self.count.clone());
+        registry.register(
+            "testplatform_ephemeralclusters",
+            "EphemeralClusters that there are",
+            self.count.clone(),
+        );
         for (name, help, metric) in [
-            ("ephemeralcluster_provisioning_duration", "From creation to Ready", &self.provisioning),
             (
-                "ephemeralcluster_deprovisioning_duration",
+                "testplatform_ephemeralcluster_provisioning_duration",
+                "From creation to Ready",
+                &self.provisioning,
+            ),
+            (
+                "testplatform_ephemeralcluster_deprovisioning_duration",
                 "From the signal to the job's end",
                 &self.deprovisioning,
             ),
@@ -105,7 +116,7 @@ impl ControllerMetrics for JobMetrics {
             registry.register_with_unit(name, help, Unit::Seconds, metric.clone());
         }
         registry.register(
-            "provider_build_cluster_up",
+            "testplatform_build_cluster_up",
             "Whether a build cluster can be watched",
             self.up.clone(),
         );
@@ -140,6 +151,15 @@ impl ControllerMetrics for JobMetrics {
                 self.up.get_or_create(&BuildClusterLabel { cluster: name.clone() }).set(0);
             }
         }
+        let expiries = build_clusters.token_expiries();
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let removed = reported.iter().filter(|name| !expiries.iter().any(|(known, _)| known == *name));
+        removed.for_each(|name| self.runtime.set_kubeconfig_expiry(name, None));
+        for (name, expires) in &expiries {
+            self.runtime.set_kubeconfig_expiry(name, *expires);
+        }
+        *reported = expiries.into_iter().map(|(name, _)| name).collect();
+        drop(reported);
         for (name, error) in states {
             self.up.get_or_create(&BuildClusterLabel { cluster: name }).set(error.is_none().into());
         }

@@ -157,7 +157,7 @@ impl Observer {
                 source => source?,
             }
         } else {
-            NamespaceCredentials::Pending("its credentials are not looked at".to_owned())
+            NamespaceCredentials::Pending("the credentials are not checked".to_owned())
         };
         Ok(location.into_site(cluster, source))
     }

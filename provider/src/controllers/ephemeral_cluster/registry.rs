@@ -45,7 +45,7 @@ impl ProfileRegistry {
         let failed = read.is_err();
         let profiles = Arc::new(Profiles::of(&self.config, |_| read));
         if let Err(error) = profiles.get("") {
-            tracing::error!(error, "the registry of cluster profiles cannot be used");
+            tracing::error!(error, "cluster profiles unusable");
         }
         *last = (!failed).then(|| (content, Arc::clone(&profiles)));
         settled(&profiles, file)

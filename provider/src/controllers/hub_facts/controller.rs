@@ -57,6 +57,10 @@ impl Reconciler for HubController {
     type Plan = FactsPlan;
     type Error = kube::Error;
 
+    fn kind(&self, _key: &Self::Key) -> &'static str {
+        "ConfigMap"
+    }
+
     fn request_queue(&self) -> &RequestQueue<()> {
         &self.queue
     }
@@ -121,9 +125,9 @@ mod tests {
         run(options, metrics.hub(), Box::pin(sleep(RETRY * 5 / 2))).await;
         let told = metrics.encode().unwrap();
         for line in [
-            r#"hub_looks_total{outcome="failed"} 3"#,
-            r#"provider_action_errors_total{action="look",reason="bug"} 3"#,
-            "hub_facts_written_timestamp_seconds{} 0.0",
+            r#"testplatform_hub_facts_reconciles_total{outcome="failed"} 3"#,
+            r#"testplatform_provider_action_errors_total{action="look",reason="bug"} 3"#,
+            "testplatform_hub_facts_written_timestamp_seconds{} 0.0",
         ] {
             assert!(told.contains(line), "{line}: {told}");
         }
@@ -151,9 +155,11 @@ mod tests {
         let metrics = Metrics::default();
         run(options, metrics.hub(), Box::pin(sleep(RETRY / 2))).await;
         let told = metrics.encode().unwrap();
-        let line =
-            format!("hub_facts_written_timestamp_seconds{{}} {:?}", written.as_duration().as_secs_f64());
+        let line = format!(
+            "testplatform_hub_facts_written_timestamp_seconds{{}} {:?}",
+            written.as_duration().as_secs_f64()
+        );
         assert!(told.contains(&line), "{line}: {told}");
-        assert!(told.contains(r#"hub_looks_total{outcome="failed"} 1"#), "{told}");
+        assert!(told.contains(r#"testplatform_hub_facts_reconciles_total{outcome="failed"} 1"#), "{told}");
     }
 }

@@ -43,20 +43,32 @@ impl ControllerMetrics for HubMetrics {
     }
 
     fn register_metrics(&self, registry: &mut Registry) {
-        registry.register("hub_clusters", "Clusters on this hub, by backend", self.clusters.clone());
         registry.register(
-            "hub_clusters_provisioning",
+            "testplatform_hub_clusters",
+            "Clusters on this hub, by backend",
+            self.clusters.clone(),
+        );
+        registry.register(
+            "testplatform_hub_clusters_provisioning",
             "Clusters on this hub that were never ready, by backend",
             self.provisioning.clone(),
         );
-        registry.register("hub_healthy", "Whether this hub is reported healthy", self.healthy.clone());
+        registry.register(
+            "testplatform_hub_healthy",
+            "Whether this hub is reported healthy",
+            self.healthy.clone(),
+        );
         registry.register_with_unit(
-            "hub_facts_written_timestamp",
+            "testplatform_hub_facts_written_timestamp",
             "Time at which the facts of this hub were last written",
             Unit::Seconds,
             self.written.clone(),
         );
-        registry.register("hub_looks", "Reconciles of this hub's facts", self.looks.clone());
+        registry.register(
+            "testplatform_hub_facts_reconciles",
+            "Reconciles of this hub's facts",
+            self.looks.clone(),
+        );
     }
 }
 

@@ -10,7 +10,7 @@ use kube::{
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use testplatform_apis::{
-    hub::{CONFIG_MAP, Facts, KEY, ResourceKind},
+    hub::{CONFIG_MAP, Facts, KEY, ResourceKind, cluster_class_key},
     template::Backend,
 };
 use testplatform_runtime::{
@@ -26,6 +26,8 @@ use crate::config::{Agents, HubFacts};
 
 /// Objects in a page: a HostedCluster has some twenty kilobytes.
 const PAGE: u32 = 100;
+/// Classes of clusters that are reported of a backend. Their names are read with each claim that has no hub yet.
+const MAX_CLASSES: usize = 500;
 /// Where hosts of an inventory are.
 pub(super) const AGENTS: ResourceKind = ResourceKind {
     group: "agent-install.openshift.io",
@@ -121,11 +123,12 @@ async fn count(client: &Client, backend: Backend, version: &str, config: &HubFac
             clusters,
             provisioning,
             versions: supported_versions(client, backend, config).await,
+            cluster_classes: cluster_classes(client, backend).await,
         },
         // The group is there, and the kind is not.
         Err(error) if is_not_found(&error) => not_served(&kind),
         Err(error) => {
-            tracing::warn!(%backend, error = plain_message(&error), "clusters were not counted");
+            tracing::warn!(%backend, error = plain_message(&error), "clusters not counted");
             BackendState::Unknown
         }
     }
@@ -140,11 +143,49 @@ async fn supported_versions(client: &Client, backend: Backend, config: &HubFacts
     let Some((namespace, name)) = config.supported_versions(backend) else { return vec![] };
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
     let map = lookup::get_opt(&maps, name).await.unwrap_or_else(|error| {
-        tracing::warn!(error = plain_message(&error), "the supported versions were not read");
+        tracing::warn!(error = plain_message(&error), "supported versions not read");
         None
     });
     let text = map.and_then(|map| map.data?.remove(name)).unwrap_or_default();
     serde_json::from_str(&text).map(|supported: Supported| supported.versions).unwrap_or_default()
+}
+
+/// Fields that are read of a class of clusters.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct ClusterClass {
+    metadata: ClassMetadata,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct ClassMetadata {
+    name: String,
+    namespace: Option<String>,
+    deletion_timestamp: Option<Value>,
+}
+
+/// Classes of clusters, such as `ClusterClass` objects. None: the backend has none, or they cannot be listed.
+async fn cluster_classes(client: &Client, backend: Backend) -> Option<Vec<String>> {
+    let ResourceKind { group, versions, plural, .. } = backend.descriptor().cluster_class?;
+    let path = format!("/apis/{group}/{}/{plural}", versions.first()?);
+    let mut found = Vec::new();
+    let listed = list_pages(client, &path, None, |class: &ClusterClass| {
+        let ClassMetadata { name, namespace, deletion_timestamp } = &class.metadata;
+        if deletion_timestamp.is_none() {
+            found.push(cluster_class_key(namespace.as_deref(), name));
+        }
+    });
+    if let Err(error) = listed.await {
+        tracing::warn!(%backend, error = plain_message(&error), "{plural} not listed; claims that need a missing one are not refused");
+        return None;
+    }
+    if found.len() > MAX_CLASSES {
+        tracing::warn!(%backend, count = found.len(), "{plural} not reported: too many; claims that need a missing one are not refused");
+        return None;
+    }
+    found.sort();
+    Some(found)
 }
 
 /// Fields that are read of a host.
@@ -182,7 +223,7 @@ async fn free(client: &Client, agents: &Agents) -> kube::Result<i64> {
 fn known_count(class: &str, count: kube::Result<i64>) -> Option<i64> {
     count
         .inspect_err(|error| {
-            tracing::warn!(class, error = plain_message(error), "free nodes were not counted");
+            tracing::warn!(class, error = plain_message(error), "free nodes not counted");
         })
         .ok()
 }

@@ -28,6 +28,8 @@ pub enum BackendState {
         provisioning: i64,
         /// Versions that it supports.
         versions: Vec<String>,
+        /// Classes of clusters that there are. None: it has no such thing, or they could not be listed.
+        cluster_classes: Option<Vec<String>>,
     },
     /// The hub does not know its kind: what is missing, as a sentence.
     NotServed(String),

@@ -61,10 +61,11 @@ fn facts(known: Option<&Facts>, observed: &HubState, now: Timestamp) -> Facts {
 
 fn backend(found: &BackendState) -> BackendFacts {
     match found {
-        BackendState::Counted { clusters, provisioning, versions } => BackendFacts {
+        BackendState::Counted { clusters, provisioning, versions, cluster_classes } => BackendFacts {
             clusters: Some(*clusters),
             provisioning: Some(*provisioning),
             versions: versions.clone(),
+            cluster_classes: cluster_classes.clone(),
             problem: None,
         },
         // A backend that is not served has no clusters, and the counts of the others hold.

@@ -1,6 +1,9 @@
 //! API calls for the hub's facts.
 
-use testplatform_apis::{hub::CONFIG_MAP, template::Backend};
+use testplatform_apis::{
+    hub::{CONFIG_MAP, ResourceKind},
+    template::Backend,
+};
 
 use super::observe::AGENTS;
 use crate::{
@@ -31,11 +34,33 @@ const SHARED: [Grant; 3] = [
     },
 ];
 
-const TABLE: [Grant; SHARED.len() + Backend::ALL.len()] = {
-    let mut table = [SHARED[0]; SHARED.len() + Backend::ALL.len()];
-    let mut i = 1;
-    while i < table.len() {
-        table[i] = if i < SHARED.len() { SHARED[i] } else { clusters(Backend::ALL[i - SHARED.len()]) };
+/// Number of backends with classes of clusters.
+const CLASSES: usize = {
+    let (mut count, mut i) = (0, 0);
+    while i < Backend::ALL.len() {
+        if Backend::ALL[i].descriptor().cluster_class.is_some() {
+            count += 1;
+        }
+        i += 1;
+    }
+    count
+};
+
+const TABLE: [Grant; SHARED.len() + Backend::ALL.len() + CLASSES] = {
+    let mut table = [SHARED[0]; SHARED.len() + Backend::ALL.len() + CLASSES];
+    let (mut i, mut next) = (0, 0);
+    while i < SHARED.len() {
+        table[next] = SHARED[i];
+        (i, next) = (i + 1, next + 1);
+    }
+    i = 0;
+    while i < Backend::ALL.len() {
+        table[next] = clusters(Backend::ALL[i]);
+        next += 1;
+        if let Some(kind) = Backend::ALL[i].descriptor().cluster_class {
+            table[next] = cluster_classes(Backend::ALL[i], kind);
+            next += 1;
+        }
         i += 1;
     }
     table
@@ -46,13 +71,15 @@ pub const GRANTS: &[Grant] = &TABLE;
 
 const fn clusters(backend: Backend) -> Grant {
     let kind = backend.cluster_kind();
-    Grant {
-        place: RbacScope::Clusters(backend),
-        group: kind.group,
-        resource: kind.plural,
-        names: &[],
-        verbs: &["list"],
-        proxy: true,
-        why: "Number of clusters, and of those that were never ready.",
-    }
+    list(backend, kind.group, kind.plural, "Number of clusters, and of those that were never ready.")
+}
+
+const fn cluster_classes(backend: Backend, kind: ResourceKind) -> Grant {
+    let why = "Names of the classes of clusters, so that no claim is sent to a hub without its class.";
+    list(backend, kind.group, kind.plural, why)
+}
+
+const fn list(backend: Backend, group: &'static str, resource: &'static str, why: &'static str) -> Grant {
+    let place = RbacScope::Clusters(backend);
+    Grant { place, group, resource, names: &[], verbs: &["list"], proxy: true, why }
 }

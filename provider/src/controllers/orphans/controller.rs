@@ -93,6 +93,10 @@ impl Reconciler for OrphanController {
     type Plan = OrphanPlan;
     type Error = Cause;
 
+    fn kind(&self, _key: &Self::Key) -> &'static str {
+        "ConfigMap"
+    }
+
     fn request_queue(&self) -> &RequestQueue<()> {
         &self.queue
     }
@@ -170,7 +174,7 @@ impl OrphanController {
         };
         metrics.attach_orphans(config.hubs.iter().map(|(hub, of)| (hub, of.kinds.as_slice())));
         Self {
-            hubs: HubClients::new(options.client.clone(), options.trust),
+            hubs: HubClients::new(options.client.clone(), options.trust, metrics.runtime_metrics().clone()),
             settings,
             poll: Duration::try_from(config.poll.as_signed()).unwrap_or(LISTING_TIMEOUT),
             queue: RequestQueue::new(SETTINGS, metrics.runtime_metrics()),

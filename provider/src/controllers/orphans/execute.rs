@@ -18,6 +18,7 @@ use testplatform_runtime::{
 
 use super::{
     observe::{composite_resource, object_resource},
+    owners::is_deleted,
     remote::{RemoteObject, RemoteRef},
     teardown::{TeardownCall, next_call},
 };
@@ -70,7 +71,7 @@ pub(super) async fn end_orphan(
     Ok(call)
 }
 
-/// Fails if a composite or an Object of its name exists by now. A flavour that is not configured need not be served.
+/// Fails if a composite or an Object of its name exists by now, unless the Object is deleted too. A flavour that is not configured need not be served.
 async fn has_no_owner(konflux: &Client, remote: &RemoteObject, flavours: &[Carried]) -> Result<(), Cause> {
     let name = &remote.identity.name;
     let is_optional = |flavour: Carried| !flavours.contains(&flavour);
@@ -93,6 +94,7 @@ async fn has_no_owner(konflux: &Client, remote: &RemoteObject, flavours: &[Carri
 async fn absent(api: &Api<PartialObject>, kind: &str, name: &str, is_optional: bool) -> Result<(), Cause> {
     match get_metadata_opt(api, name).await {
         Ok(None) => Ok(()),
+        Ok(Some(found)) if kind == "Object" && is_deleted(&found.metadata) => Ok(()),
         Ok(Some(_)) => Err(Cause::new(Reason::Conflict, format!("{kind} {name} exists by now"))),
         Err(error) if is_optional && is_not_found(&error) => Ok(()),
         Err(error) => Err(error.into()),

@@ -8,8 +8,9 @@ use std::{
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, config::Kubeconfig};
 use testplatform_runtime::{
-    client::{Trust, build_config, check_authority, set_timeouts},
+    client::{Trust, build_config, check_authority, set_timeouts, token_expiry},
     error::{Cause, Reason},
+    metrics::RuntimeMetrics,
 };
 
 use crate::config::{KubeconfigSecretRef, OrphanHub};
@@ -18,13 +19,14 @@ use crate::config::{KubeconfigSecretRef, OrphanHub};
 pub(super) struct HubClients {
     konflux: Client,
     trust: Trust,
+    metrics: RuntimeMetrics,
     /// By hub: the bytes of the kubeconfig, and the client that was made of it.
     clients: Mutex<BTreeMap<String, (Vec<u8>, Client)>>,
 }
 
 impl HubClients {
-    pub fn new(konflux: Client, trust: Trust) -> Self {
-        Self { konflux, trust, clients: Mutex::default() }
+    pub fn new(konflux: Client, trust: Trust, metrics: RuntimeMetrics) -> Self {
+        Self { konflux, trust, metrics, clients: Mutex::default() }
     }
 
     /// A client for a hub.
@@ -45,11 +47,13 @@ impl HubClients {
         }
         let text = std::str::from_utf8(&bytes).map_err(|_| unusable("is not a kubeconfig"))?;
         let kubeconfig = Kubeconfig::from_yaml(text).map_err(|_| unusable("is not a kubeconfig"))?;
+        let expires = token_expiry(&kubeconfig);
         let config = build_config(kubeconfig).await;
         let mut config = config.map_err(|_| unusable("is not a kubeconfig that can be used"))?;
         check_authority(&config, self.trust).map_err(|why| unusable(&why.to_string()))?;
         set_timeouts(&mut config);
         let client = Client::try_from(config).map_err(|_| unusable("makes no client"))?;
+        self.metrics.set_kubeconfig_expiry(hub, expires);
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         clients.insert(hub.to_owned(), (bytes, client.clone()));
         Ok(client)

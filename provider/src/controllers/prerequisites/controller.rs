@@ -76,6 +76,14 @@ impl Reconciler for PrerequisiteController {
     type Plan = PrerequisitePlan;
     type Error = Error;
 
+    fn kind(&self, _key: &Self::Key) -> &'static str {
+        "ConfigMap"
+    }
+
+    fn uid<'o>(&self, observed: &'o ObservedPrerequisites) -> Option<&'o str> {
+        observed.stored.metadata.uid.as_deref()
+    }
+
     fn request_queue(&self) -> &RequestQueue<String> {
         &self.queue
     }
@@ -198,7 +206,7 @@ impl PrerequisiteController {
                 tracing::warn!(
                     namespace,
                     order = map.owner.name,
-                    "clusters of this kind are not served any more: nobody can say whether it is gone, and its prerequisites stay"
+                    "prerequisites kept: the hub no longer serves clusters of this kind, so their end cannot be observed"
                 );
             }
             return Ok(ClusterPresence::Unknown);
@@ -253,6 +261,6 @@ impl PrerequisiteController {
         let kind =
             if stop.why.has_reason(ApplyErrorReason::NotReady) { Reason::NotYet } else { Reason::Refused };
         self.metrics.runtime_metrics().failed("keep_prerequisites", kind.as_str());
-        tracing::warn!(order = key, object = stop.object, reason, message, "not kept as it was");
+        tracing::warn!(order = key, object = stop.object, reason, message, "prerequisite not restored");
     }
 }

@@ -23,7 +23,7 @@ impl PrerequisiteController {
         let (bundle, object) = (now.bundle.as_deref(), now.object.as_deref());
         let (reason, message) = (now.reason.as_deref(), now.message.as_deref());
         let removing = note.removing.is_some();
-        tracing::info!(order = key, state = ?now.state, bundle, object, reason, message, removing, "told");
+        tracing::info!(order = key, state = ?now.state, bundle, object, reason, message, removing, "prerequisite report changed");
         if before.state == now.state {
             return;
         }
@@ -41,7 +41,7 @@ impl PrerequisiteController {
     }
 
     pub(super) async fn record_release(&self, key: &str, map: &ConfigMap, how: PrerequisiteRelease) {
-        tracing::info!(order = key, ?how, "let go");
+        tracing::info!(order = key, ?how, "prerequisite request released");
         let (outcome, text) = match how {
             PrerequisiteRelease::Done => {
                 (PrerequisiteOutcome::Released, "all prerequisites of the cluster are gone".to_owned())

@@ -67,8 +67,8 @@ impl ControllerMetrics for PrerequisiteMetrics {
     fn register_metrics(&self, registry: &mut Registry) {
         self.requests.register(
             registry,
-            ["prerequisites_count", "Clusters with prerequisites, by state of the prerequisites"],
-            ["prerequisites_outcomes", "Results of clusters' prerequisites, by result"],
+            ["testplatform_prerequisites", "Clusters with prerequisites, by state of the prerequisites"],
+            ["testplatform_prerequisite_outcomes", "Results of clusters' prerequisites, by result"],
         );
     }
 

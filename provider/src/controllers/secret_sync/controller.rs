@@ -79,7 +79,7 @@ pub fn run(options: Options, metrics: Arc<SecretSyncMetrics>, stop: Running) -> 
         let Options { client, config, trust, now, .. } = options;
         let (flavours, poll) = (config.flavours.clone(), config.poll);
         let poll = Duration::try_from(poll.as_signed()).unwrap_or(NET);
-        let hubs = Hubs::new(config, trust);
+        let hubs = Hubs::new(config, trust, metrics.runtime_metrics().clone());
         controller::run(&SecretSyncController::new(client, hubs, flavours, poll, now, metrics), stop).await;
     })
 }
@@ -120,6 +120,12 @@ impl Reconciler for SecretSyncController {
     /// None: no copies are planned.
     type Plan = Option<SyncPlan>;
     type Error = Cause;
+
+    fn kind(&self, key: &Self::Key) -> &'static str {
+        let plural = key.split('/').next();
+        let flavour = self.flavours.iter().find(|flavour| Some(flavour.kind().1) == plural);
+        flavour.map_or("", |flavour| flavour.kind().0)
+    }
 
     fn request_queue(&self) -> &RequestQueue<String> {
         &self.queue
@@ -250,7 +256,7 @@ impl SecretSyncController {
                 self.metrics.count_secret_action(SecretAction::Removed);
             }
         }
-        tracing::info!(claim = key, "removed the Secrets of a cluster that is gone");
+        tracing::info!(claim = key, "copied Secrets removed: the cluster is gone");
         self.lock_written().remove(key);
         Ok(())
     }
@@ -308,7 +314,7 @@ async fn write_report(
 ) -> Result<(), Cause> {
     let text = report.to_annotation().map_err(|_| Cause::new(Reason::Bug, "a report cannot be written"))?;
     if write_annotations(maps, &map.metadata, [(ours::BYOC_REPORT, Some(text))]).await? {
-        tracing::info!(claim = key, carried = report.carried, secrets = ?report.secrets, refused = report.refused, "told");
+        tracing::info!(claim = key, carried = report.carried, secrets = ?report.secrets, refused = report.refused, "secret sync reported");
     }
     Ok(())
 }

@@ -4,8 +4,9 @@ use std::{collections::BTreeMap, path::Path, sync::Mutex, sync::PoisonError};
 
 use kube::{Client, config::Kubeconfig};
 use testplatform_runtime::{
-    client::{Trust, build_config, check_authority, set_timeouts},
+    client::{Trust, build_config, check_authority, set_timeouts, token_expiry},
     error::{Cause, Reason},
+    metrics::RuntimeMetrics,
 };
 
 use crate::config::Carry;
@@ -14,13 +15,14 @@ use crate::config::Carry;
 pub(super) struct Hubs {
     config: Carry,
     trust: Trust,
+    metrics: RuntimeMetrics,
     /// By hub: what the file said, and the client that was made of it.
     clients: Mutex<BTreeMap<String, (String, Client)>>,
 }
 
 impl Hubs {
-    pub fn new(config: Carry, trust: Trust) -> Self {
-        Self { config, trust, clients: Mutex::default() }
+    pub fn new(config: Carry, trust: Trust, metrics: RuntimeMetrics) -> Self {
+        Self { config, trust, metrics, clients: Mutex::default() }
     }
 
     /// One hub, for which there is a client.
@@ -30,7 +32,8 @@ impl Hubs {
         let of = crate::config::CarryHub { kubeconfig: "/dev/null".into() };
         let config = Carry { hubs: BTreeMap::from([(hub.to_owned(), of)]), ..Carry::default() };
         let clients = BTreeMap::from([(hub.to_owned(), (String::new(), client))]);
-        Self { config, trust: Trust::Kubeconfig, clients: Mutex::new(clients) }
+        let metrics = RuntimeMetrics::default();
+        Self { config, trust: Trust::Kubeconfig, metrics, clients: Mutex::new(clients) }
     }
 
     /// A client for a hub.
@@ -47,11 +50,13 @@ impl Hubs {
             return Ok(client.clone());
         }
         let kubeconfig = Kubeconfig::from_yaml(&text).map_err(|_| unusable("is not a kubeconfig"))?;
+        let expires = token_expiry(&kubeconfig);
         let config = build_config(kubeconfig).await;
         let mut config = config.map_err(|_| unusable("is not a kubeconfig that can be used"))?;
         check_authority(&config, self.trust).map_err(|why| unusable(&format!("cannot be used: {why}")))?;
         set_timeouts(&mut config);
         let client = Client::try_from(config).map_err(|_| unusable("makes no client"))?;
+        self.metrics.set_kubeconfig_expiry(hub, expires);
         self.clients().insert(hub.to_owned(), (text, client.clone()));
         Ok(client)
     }

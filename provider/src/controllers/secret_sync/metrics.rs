@@ -77,27 +77,27 @@ impl ControllerMetrics for SecretSyncMetrics {
 
     fn register_metrics(&self, registry: &mut Registry) {
         registry.register(
-            "carry_count",
+            "testplatform_secret_sync_claims",
             "Claims with credentials of their own, by state of the copies",
             self.count.clone(),
         );
         registry.register(
-            "carry_looks",
+            "testplatform_secret_sync_reconciles",
             "Reconciles of claims with credentials of their own",
             self.looks.clone(),
         );
         registry.register(
-            "carry_secrets",
+            "testplatform_secret_sync_secrets",
             "Secrets that were written on hubs, or removed there",
             self.secrets.clone(),
         );
         registry.register(
-            "carry_failures",
+            "testplatform_secret_sync_failures",
             "Failed reconciles of claims with credentials of their own, by reason",
             self.failures.clone(),
         );
         registry.register_with_unit(
-            "carry_success_timestamp",
+            "testplatform_secret_sync_success_timestamp",
             "Time of the last such reconcile without a failure",
             Unit::Seconds,
             self.success.clone(),

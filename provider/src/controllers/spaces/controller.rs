@@ -105,6 +105,14 @@ impl Reconciler for SpaceController {
     type Plan = SpaceStep;
     type Error = Cause;
 
+    fn kind(&self, _key: &Self::Key) -> &'static str {
+        KIND
+    }
+
+    fn uid<'o>(&self, observed: &'o ObservedSpace) -> Option<&'o str> {
+        observed.namespace.as_ref()?.metadata.uid.as_deref()
+    }
+
     fn request_queue(&self) -> &RequestQueue<String> {
         &self.queue
     }
@@ -161,7 +169,7 @@ impl Reconciler for SpaceController {
                 let site = PublicApiServer { server: self.server(), certificates: &certificates, origin };
                 let stamp = issue(&self.vault, &self.config, &site, (name, &space.uid), now).await?;
                 self.metrics.issued_token();
-                tracing::info!(namespace = name, expires = %stamp.expires, "published credentials");
+                tracing::info!(namespace = name, expires = %stamp.expires, "credentials published");
                 self.gauge.record(name, Some(state));
                 Ok(Action::RequeueAfter(DEBOUNCE))
             }
@@ -176,7 +184,11 @@ impl Reconciler for SpaceController {
             }
             (SpacePlan::Blocked(whose), ..) => {
                 self.gauge.record(name, Some(SpaceState::Blocked));
-                tracing::warn!(namespace = name, whose, "the name of its Secret is taken");
+                tracing::warn!(
+                    namespace = name,
+                    whose,
+                    "credentials not published: the name of the Secret is taken"
+                );
                 Ok(Action::RequeueAfter(NET))
             }
             (SpacePlan::Nothing | SpacePlan::Issue | SpacePlan::Note(_), ..) => Ok(Action::AwaitChange),
@@ -232,7 +244,7 @@ impl SpaceController {
         }
         let secret = owner(name, "").secret_name();
         delete_orphaned_secret(&self.vault, &secret, ("", KIND), uid, &self.callers).await?;
-        tracing::info!(namespace = name, "removed the credentials of a space that is gone");
+        tracing::info!(namespace = name, "credentials removed: the space is deleted");
         Ok(Action::RequeueAfter(DEBOUNCE))
     }
 }

@@ -32,8 +32,12 @@ impl ControllerMetrics for SpaceMetrics {
     }
 
     fn register_metrics(&self, registry: &mut Registry) {
-        registry.register("space_count", "Spaces, by state of their credentials", self.count.clone());
-        registry.register("space_tokens", "Tokens that were issued for spaces", self.tokens.clone());
+        registry.register("testplatform_spaces", "Spaces, by state of their credentials", self.count.clone());
+        registry.register(
+            "testplatform_space_tokens",
+            "Tokens that were issued for spaces",
+            self.tokens.clone(),
+        );
     }
 
     fn refresh_gauges(&self) {

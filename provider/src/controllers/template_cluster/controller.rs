@@ -175,6 +175,18 @@ impl Reconciler for ClusterController {
     type Plan = Option<ClusterPlan>;
     type Error = Error;
 
+    fn kind(&self, _key: &Self::Key) -> &'static str {
+        self.observer.caches.backend().cluster_kind().kind
+    }
+
+    fn uid<'o>(&self, observed: &'o ClusterObservation) -> Option<&'o str> {
+        match observed {
+            ClusterObservation::Overdue(cluster, _) | ClusterObservation::Live(cluster, _) => {
+                cluster.metadata.uid.as_deref()
+            }
+        }
+    }
+
     fn request_queue(&self) -> &RequestQueue<String> {
         &self.observer.caches.queue
     }
@@ -188,7 +200,7 @@ impl Reconciler for ClusterController {
         self.observer.wait_for_caches().await;
         let resource = &self.observer.resource;
         let (kind, clusters) = (&resource.kind, self.observer.caches.clusters.len());
-        tracing::info!(kind, clusters, version = resource.version, "caches of clusters are filled");
+        tracing::info!(kind, clusters, version = resource.version, "caches filled");
     }
 
     async fn observe(&self, key: &String, bypass_caches: bool) -> Result<Option<ClusterObservation>, Error> {
@@ -230,7 +242,7 @@ impl Reconciler for ClusterController {
         for error in forgone {
             self.metrics.runtime_metrics().failed(error.action, error.reason.as_str());
             let (namespace, cluster) = (object.namespace(), object.name());
-            tracing::warn!(namespace, cluster, %error, "left out");
+            tracing::warn!(namespace, cluster, %error, "object skipped");
         }
         Ok(plan.requeue)
     }

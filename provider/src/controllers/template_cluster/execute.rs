@@ -135,7 +135,7 @@ impl ClusterExecutor {
             kind = self.resource.kind,
             namespace = object.namespace(),
             cluster = object.name(),
-            "deleted: its latest end has passed without a teardown"
+            "cluster deleted: its latest end has passed without a teardown"
         );
         self.emit(object, event).await
     }
@@ -160,7 +160,7 @@ impl ClusterExecutor {
     /// One line for each thing that was done. Never what was written.
     fn log_operation(&self, object: &Cluster, action: &'static str) {
         let (kind, namespace, cluster) = (&self.resource.kind, object.namespace(), object.name());
-        tracing::info!(kind, namespace, cluster, action, "done");
+        tracing::info!(kind, namespace, cluster, action, "action completed");
     }
 }
 

@@ -34,7 +34,7 @@ impl ControllerMetrics for ClusterMetrics {
 
     fn register_metrics(&self, registry: &mut Registry) {
         registry.register(
-            "cluster_count",
+            "testplatform_template_clusters",
             "Clusters of claims with template that are served here",
             self.count.clone(),
         );

@@ -118,9 +118,9 @@ impl AccountRevocation {
     async fn revoke_account(&self) {
         let secret = self.secret.as_str();
         if let Ok(Ok(())) = timeout(PATIENCE, self.delete_account()).await {
-            tracing::info!(secret, "its ServiceAccount was deleted");
+            tracing::info!(secret, "ServiceAccount deleted");
         } else {
-            tracing::warn!(secret, "its ServiceAccount could not be deleted; its token expires by itself");
+            tracing::warn!(secret, "ServiceAccount not deleted; its token expires");
         }
     }
 

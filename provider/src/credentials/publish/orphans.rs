@@ -134,6 +134,10 @@ impl<O: SecretOwners> Reconciler for OrphanedSecrets<'_, O> {
     type Plan = Option<String>;
     type Error = Error;
 
+    fn kind(&self, _secret: &String) -> &'static str {
+        "Secret"
+    }
+
     fn request_queue(&self) -> &RequestQueue<String> {
         &self.published.queue
     }
@@ -179,7 +183,7 @@ impl<O: SecretOwners> Reconciler for OrphanedSecrets<'_, O> {
     ) -> Result<Action, Error> {
         if let Some(uid) = orphaned_by {
             let kind = self.owners.kind();
-            tracing::warn!(secret, kind = kind.1, "withdrawing the credentials of an object that is gone");
+            tracing::warn!(secret, kind = kind.1, "withdrawing credentials: their object is gone");
             let removed = delete_orphaned_secret(self.vault, secret, kind, &uid, self.callers);
             with_timeout("sweep_credentials", self.request_timeout, removed).await?;
         }

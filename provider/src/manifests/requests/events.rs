@@ -30,7 +30,7 @@ impl EventPublisher {
         let made = event::emit_event(&events, &self.instance, map.object_ref(&()), event, now);
         if let Err(error) = with_timeout("emit", self.patience, made).await {
             self.metrics.failed(error.action, error.reason.as_str());
-            tracing::warn!(order = key, %error, "left out");
+            tracing::warn!(order = key, %error, "request skipped");
         }
     }
 }

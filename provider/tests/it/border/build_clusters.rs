@@ -252,3 +252,24 @@ async fn the_directory_is_followed() {
             && names.contains(&BuildClusterEvent::Cluster("build03".into()))
     );
 }
+
+/// A build cluster has no annotation with the end of its token, so the token itself has to say it.
+#[tokio::test]
+async fn tokens_of_kubeconfigs_have_an_expiry() {
+    let kubeconfig = |token: &str| {
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{{name: a, context: {{cluster: a, user: a}}}}]\n\
+             clusters: [{{name: a, cluster: {{server: 'https://127.0.0.1:1'}}}}]\nusers: [{{name: a, user: {{token: {token}}}}}]"
+        )
+    };
+    let directory = tempfile::tempdir().unwrap();
+    // {"exp":1767225600}, and a token that does not say.
+    fs::write(directory.path().join("build01"), kubeconfig("e30.eyJleHAiOjE3NjcyMjU2MDB9.c2ln")).unwrap();
+    fs::write(directory.path().join("build02"), kubeconfig("opaque")).unwrap();
+    let (clusters, _moved) = clusters();
+    clusters.read_directory(directory.path(), Trust::Bundle).await.unwrap();
+    let expiries = clusters.token_expiries();
+    let expected = [("build01", Some("2026-01-01T00:00:00Z")), ("build02", None)];
+    let expected = expected.map(|(name, at)| (name.to_owned(), at.map(|at| at.parse().unwrap())));
+    assert_eq!(expiries, expected);
+}

@@ -141,7 +141,8 @@ async fn failed_rewrite_is_retried() {
     let metrics = run(&hub, Duration::from_hours(1)).await;
     assert!(!published(&hub, "ec").unwrap().contains("exec"));
     let told = metrics.encode().unwrap();
-    let line = r#"provider_action_errors_total{action="refresh_credentials",reason="timeout"} 1"#;
+    let line =
+        r#"testplatform_provider_action_errors_total{action="refresh_credentials",reason="timeout"} 1"#;
     assert!(told.contains(line), "{told}");
     // Who may not list them is told so once.
     hub.judge(|_| Some(Fault::Refused(403)));

@@ -3,7 +3,7 @@
 use provider_testplatform::{
     build_clusters::JobSite,
     controllers::ephemeral_cluster::{
-        conditions::{CLUSTER_READY, CREDENTIALS_IN_SYNC, PROW_JOB_COMPLETED, TEST_COMPLETED},
+        conditions::{CLUSTER_READY, CREDENTIALS_IN_SYNC, PROW_JOB_COMPLETED, TEST_COMPLETED, find},
         diagnostics,
         operation::{Operation, Plan},
         prow_job::{JobState, name_for},
@@ -176,9 +176,28 @@ fn a_lifetime_counts_from_a_late_delivery() {
     assert_eq!(late.object.status.value.phase, Some(Phase::Ready));
     assert_eq!(late.object.status.value.expires_at, Some(born() + minutes(80)));
     assert_eq!(late.at(80 + 15).settled().object.status.value.phase, Some(Phase::Deprovisioning));
-    for other in ["soon", "1970-01-01T00:00:00Z", "2926-01-01T00:00:00Z"] {
+    for other in ["soon", "1970-01-01T00:00:00Z"] {
         let case = delivered(other).at(10 + 45).settled();
         assert_eq!(case.object.status.value.phase, Some(Phase::Deprovisioning), "{other}");
+    }
+}
+
+/// The function's clock may be ahead, and its deadline later than the provider's.
+#[test]
+fn a_delivery_in_the_future_counts_as_the_provision_deadline() {
+    let ahead = || {
+        ready()
+            .annotated(ours::PROVISION_TIMEOUT, "3h")
+            .annotated(ours::LIFETIME, "30m")
+            .annotated(ours::DELIVERED_AT, "2926-01-01T00:00:00Z")
+    };
+    let deadline = born() + minutes(180 + 15);
+    let kept = ahead().at(180).settled();
+    assert_eq!(kept.object.status.value.expires_at, Some(deadline + minutes(30)));
+    for now in [180 + 15 + 44, 180 + 15 + 46] {
+        let case = ahead().at(now).settled();
+        let over = now > 180 + 15 + 45;
+        assert_eq!(case.object.status.value.phase == Some(Phase::Deprovisioning), over, "{now}");
     }
 }
 
@@ -207,8 +226,16 @@ fn a_withdrawn_kubeconfig_is_reported_as_such() {
     assert_eq!(case.said(CLUSTER_READY), ("True", "CredentialsPublished"));
     // The function reads the word.
     assert_eq!(case.said(CREDENTIALS_IN_SYNC), ("False", KUBECONFIG_WITHDRAWN));
-    let back = case.on(complete()).settled();
-    assert_eq!(back.said(CREDENTIALS_IN_SYNC), ("True", "CredentialsPublished"));
+    // A later reason does not end the withdrawal.
+    let away = case.clone().on(unreachable()).settled();
+    assert_eq!(away.said(CREDENTIALS_IN_SYNC), ("False", KUBECONFIG_WITHDRAWN));
+    let back = away.on(complete());
+    // Not before the new Secret is observed, because the function goes by its revision.
+    let publishing = back.step();
+    let said =
+        publishing.status.as_ref().map_or(&back.object.status.value.conditions, |status| &status.conditions);
+    assert_eq!(find(said, CREDENTIALS_IN_SYNC).unwrap().reason, KUBECONFIG_WITHDRAWN);
+    assert_eq!(back.settled().said(CREDENTIALS_IN_SYNC), ("True", "CredentialsPublished"));
     // One that replaces a good one is not published, and the good one stays.
     let kept = ready().on(rejected()).settled();
     assert_eq!(kept.said(CREDENTIALS_IN_SYNC), ("False", "CredentialsPending"));

@@ -63,6 +63,50 @@ fn an_object_without_its_composite_is_no_owner_but_is_known() {
     assert_eq!(owners(&[namespaced], &objects).owner(&remote("lost")), Some(RemoteOwner::Composite));
 }
 
+/// provider-kubernetes tries the manifest before it deletes anything: what the hub refuses, it never deletes, and it never applies it again.
+#[test]
+fn an_object_that_is_deleted_and_waits_for_its_remote_object_alone_is_none() {
+    let deleted = |change: fn(&mut ObjectMeta)| {
+        let mut object = object("managed-lost", Some("gone"));
+        object.deletion_timestamp = Some(Time(at(0)));
+        object.finalizers = Some(vec!["finalizer.managedresource.crossplane.io".into()]);
+        change(&mut object);
+        owners(&[composite("other")], &[object]).owner(&remote("lost"))
+    };
+    assert_eq!(deleted(|_| ()), None);
+    let orphaned = Some(RemoteOwner::Object("managed-lost".into()));
+    let held = |object: &mut ObjectMeta| {
+        let finalizers = object.finalizers.get_or_insert_default();
+        finalizers.push("kubernetes.crossplane.io/referred-by-object-uid".into());
+    };
+    assert_eq!(deleted(held), orphaned);
+    // A node group that is deleted goes with its cluster. Work inside the cluster comes before that.
+    for (component, deletion, expected) in
+        [("pool", true, None), ("pool", false, orphaned.clone()), ("bundles", true, orphaned.clone())]
+    {
+        let mut cluster = object("managed-lost", Some("gone"));
+        cluster.deletion_timestamp = Some(Time(at(0)));
+        cluster.finalizers = Some(vec!["kubernetes.crossplane.io/referred-by-object-uid".into()]);
+        let mut part = object("some-part", Some("gone"));
+        part.uid = Some("uid".into());
+        part.deletion_timestamp = deletion.then(|| Time(at(0)));
+        part.labels.get_or_insert_default().insert(ours::COMPONENT.into(), component.into());
+        let owners = owners(&[composite("other")], &[cluster, part]);
+        assert_eq!(owners.owner(&remote("lost")), expected, "{component} {deletion}");
+    }
+    let paused = |object: &mut ObjectMeta| {
+        object.annotations = Some(BTreeMap::from([("crossplane.io/paused".into(), "true".into())]));
+    };
+    assert_eq!(deleted(paused), orphaned);
+    // Another Object would apply it again.
+    let mut deleted = object("managed-lost", Some("gone"));
+    deleted.deletion_timestamp = Some(Time(at(0)));
+    let objects = [object("credentials-lost", Some("gone")), deleted.clone()];
+    let other = Some(RemoteOwner::Object("credentials-lost".into()));
+    assert_eq!(owners(&[composite("other")], &objects).owner(&remote("lost")), other);
+    assert_eq!(owners(&[composite("gone")], &[deleted]).owner(&remote("lost")), Some(RemoteOwner::Composite));
+}
+
 /// Crossplane labels the Objects of a composite that is itself composed with the outermost composite.
 #[test]
 fn a_composite_that_is_composed_owns_by_reference() {

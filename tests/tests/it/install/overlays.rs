@@ -8,10 +8,18 @@ use std::{
 
 use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
+use testplatform_package::check;
 use testplatform_tests::{
     cluster::Cluster, control_plane::ControlPlane, crossplane::until_offered, kinds, manifests, prow,
     settings,
 };
+
+/// Manifests of components for clusters with another operator, whose kinds the API server here does not know.
+pub const OF_OTHER_OPERATORS: [&str; 3] = [
+    "install/components/external-secret/external-secret.yaml",
+    "install/components/hub-monitoring/pod-monitor.yaml",
+    "install/components/hub-monitoring/prometheus-rule.yaml",
+];
 
 /// Objects that kustomize renders from a directory of this repository.
 pub fn render(kubectl: &Path, directory: &str) -> anyhow::Result<Vec<Value>> {
@@ -27,9 +35,19 @@ pub fn render(kubectl: &Path, directory: &str) -> anyhow::Result<Vec<Value>> {
 
 /// As an administrator would, with every field looked at.
 pub fn apply(plane: &ControlPlane, kubectl: &Path, objects: &[Value]) -> anyhow::Result<()> {
+    apply_with(plane, kubectl, objects, &[])
+}
+
+/// As [`apply`], with further flags.
+pub fn apply_with(
+    plane: &ControlPlane,
+    kubectl: &Path,
+    objects: &[Value],
+    flags: &[&str],
+) -> anyhow::Result<()> {
     let mut command = Command::new(kubectl);
     command.arg("--kubeconfig").arg(plane.kubeconfig());
-    command.args(["apply", "--server-side", "--force-conflicts", "--validate=strict", "-f", "-"]);
+    command.args(["apply", "--server-side", "--force-conflicts", "--validate=strict", "-f", "-"]).args(flags);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
     child.stdin.take().context("no input")?.write_all(list.to_string().as_bytes())?;
@@ -44,14 +62,22 @@ pub async fn every_overlay_is_admitted(plane: &ControlPlane, kubectl: &Path) -> 
     plane.cluster().apply(&jobs).await?;
     for overlay in super::rendered::OVERLAYS {
         let all = render(kubectl, &format!("package/install/overlays/{overlay}"))?;
+        missing_programs_are_named(plane, overlay, &all).await?;
         let (foreign, known): (Vec<Value>, Vec<Value>) = all.into_iter().partition(|object| {
             let group = object["apiVersion"].as_str().unwrap_or_default();
             group.starts_with("monitoring.coreos.com/") || group.starts_with("external-secrets.io/")
         });
+        // OpenShift always has the Prometheus operator. Elsewhere it and External Secrets are components.
+        ensure!(overlay == "konflux" || foreign.is_empty(), "{overlay} needs another operator: {foreign:?}");
         for object in &foreign {
             structure(object).with_context(|| format!("{overlay}: {object}"))?;
         }
         apply(plane, kubectl, &known).with_context(|| format!("{overlay} is refused"))?;
+    }
+    for file in OF_OTHER_OPERATORS {
+        for object in manifests::package(file)? {
+            structure(&object).with_context(|| file)?;
+        }
     }
     let mirror = render(kubectl, "tests/hub-facts")?;
     ensure!(mirror.len() == 1 && mirror[0]["spec"]["providerConfigRef"]["name"] == "hub-east", "{mirror:?}");
@@ -68,6 +94,34 @@ pub async fn every_overlay_is_admitted(plane: &ControlPlane, kubectl: &Path) -> 
     let checks = operator["spec"]["resourceHealthChecks"].as_array().context("no checks")?;
     ensure!(checks.iter().all(|c| c["group"].is_string() && c["kind"].is_string() && c["check"].is_string()));
     until_offered(plane.cluster()).await
+}
+
+/// The check before an installation names the operator whose kinds this API server does not serve, and nothing else.
+async fn missing_programs_are_named(
+    plane: &ControlPlane,
+    overlay: &str,
+    all: &[Value],
+) -> anyhow::Result<()> {
+    let file = tempfile::NamedTempFile::new()?;
+    for object in all {
+        writeln!(file.as_file(), "---\n{object}")?;
+    }
+    let kubeconfig = plane.kubeconfig().display().to_string();
+    let manifests = file.path().display().to_string();
+    let line = ["cluster", "--kubeconfig", &kubeconfig, "--manifests", &manifests];
+    let (text, clean) = super::xpkg::<check::command::CheckArgs, _>(&line, |arguments, out| {
+        check::command::run(arguments, out, jiff::Timestamp::UNIX_EPOCH)
+    })
+    .await?;
+    let expected = match overlay {
+        "konflux" => {
+            "missing: the Prometheus operator is not installed (PodMonitor, PrometheusRule): install it, "
+        }
+        _ => "the cluster serves the kinds of all ",
+    };
+    ensure!(text.starts_with(expected) && text.lines().count() == 1, "{overlay}: {text}");
+    ensure!(clean == (overlay != "konflux"), "{overlay}: {text}");
+    Ok(())
 }
 
 /// On a cluster that pins the incumbent's whole directory, its definitions and Compositions make room for ours, and what its
@@ -138,7 +192,9 @@ fn structure(object: &Value) -> anyhow::Result<()> {
                         && all(&group["rules"], &|rule| {
                             ["alert", "expr", "for"].iter().all(|key| rule[key].is_string())
                                 && rule["labels"]["severity"].is_string()
-                                && rule["annotations"]["runbook"].is_string()
+                                && rule["annotations"]["runbook_url"].as_str().is_some_and(|url| {
+                                    url.starts_with("https://docs.example.org/testplatform/runbook/")
+                                })
                         })
                 })
         }

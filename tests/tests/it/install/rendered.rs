@@ -22,12 +22,15 @@ pub fn overlays_are_in_order() -> anyhow::Result<()> {
     for component in ["tests/hub-facts", "tests/cluster-pools"] {
         order(&render(&kubectl, component)?).with_context(|| format!("order of {component}"))?;
     }
+    for file in super::overlays::OF_OTHER_OPERATORS {
+        order(&manifests::package(file)?).with_context(|| format!("order of {file}"))?;
+    }
     order(&manifests::package("install/examples/hub.yaml")?).context("order of the example of a hub")
 }
 
 /// The Secret by which clusters are torn down outlives the object that brings it.
 pub fn the_kubeconfig_of_the_hub_belongs_to_nobody() -> anyhow::Result<()> {
-    let secret = manifests::package_one("install/components/hub-access/external-secret.yaml")?;
+    let secret = manifests::package_one("install/components/external-secret/external-secret.yaml")?;
     let target = &secret["spec"]["target"];
     // An owner would take it along; what is lost in the vault takes nothing.
     ensure!(target["creationPolicy"] == "Orphan" && target["deletionPolicy"] == "Retain", "{target}");
@@ -86,6 +89,7 @@ pub fn what_is_added_on_a_konflux_cluster_goes_beside_the_rest() -> anyhow::Resu
             == [
                 rule("crossplane-system", "testplatform"),
                 rule("kube-state-metrics", "testplatform-claims"),
+                rule("testplatform-carrier", "testplatform-carrier"),
                 rule("testplatform-orphans", "testplatform-orphans"),
             ],
         "{rules:?}"

@@ -203,6 +203,27 @@ async fn counted(metrics: &Metrics, lines: &[&str]) -> anyhow::Result<()> {
     until_counted(|| Ok(metrics.encode()?), lines, SOON).await.map(drop)
 }
 
+/// The metrics after a Secret was removed with its claim.
+async fn removal_counted(metrics: &Metrics) -> anyhow::Result<()> {
+    let lines = [
+        "testplatform_secret_sync_claims{state=\"removed\"} 1",
+        "testplatform_secret_sync_reconciles_total{outcome=\"removed\"} 1",
+        "testplatform_secret_sync_secrets_total{action=\"removed\"} 1",
+        "testplatform_provider_watch_lag_seconds{watch=\"carried-claims\"} 0.0",
+    ];
+    counted(metrics, &lines).await?;
+    let text = metrics.encode()?;
+    for begin in [
+        "testplatform_secret_sync_failures_total{reason=\"foreign\"} ",
+        "testplatform_secret_sync_success_timestamp_seconds{} ",
+    ] {
+        let value = text.lines().find_map(|line| line.strip_prefix(begin)).context(begin)?;
+        ensure!(value.parse::<f64>()? > 0.0, "{begin}{value}");
+    }
+    ensure!(!text.contains("tenant-") && !text.contains("demo"), "a tenant's word is a label: {text}");
+    Ok(())
+}
+
 async fn live(hub: &Cluster, metrics: &Metrics) -> anyhow::Result<()> {
     let keys = ["aws_access_key_id", "aws_secret_access_key", "aws_config"];
     let carried = at(SECRET, "byoc-a", "byoc-credentials");
@@ -227,12 +248,25 @@ async fn live(hub: &Cluster, metrics: &Metrics) -> anyhow::Result<()> {
         anyhow::Ok(())
     };
     open("tenant-b").await?;
-    counted(metrics, &["carry_count{state=\"waiting\"} 2", "carry_secrets_total{action=\"written\"} 0"])
-        .await?;
+    counted(
+        metrics,
+        &[
+            "testplatform_secret_sync_claims{state=\"waiting\"} 2",
+            "testplatform_secret_sync_secrets_total{action=\"written\"} 0",
+        ],
+    )
+    .await?;
     requested(hub).await?;
     told(hub, false, SecretSyncResult::Forbidden).await?;
     // The other one is told that the namespace is not its own.
-    counted(metrics, &["carry_count{state=\"incomplete\"} 1", "carry_count{state=\"failing\"} 1"]).await?;
+    counted(
+        metrics,
+        &[
+            "testplatform_secret_sync_claims{state=\"incomplete\"} 1",
+            "testplatform_secret_sync_claims{state=\"failing\"} 1",
+        ],
+    )
+    .await?;
     open("tenant-a").await?;
     told(hub, false, SecretSyncResult::NotFound).await?;
     secret(hub, "tenant-a", "first", &keys[..1]).await?;
@@ -251,12 +285,25 @@ async fn live(hub: &Cluster, metrics: &Metrics) -> anyhow::Result<()> {
     hub.until_is(&carried, SOON, "as it is", holds("first")).await?;
     secret(hub, "tenant-a", "second", &keys).await?;
     hub.until_is(&carried, SOON, "as it became", holds("second")).await?;
-    counted(metrics, &["carry_count{state=\"carried\"} 1", "carry_secrets_total{action=\"written\"} 2"])
-        .await?;
+    counted(
+        metrics,
+        &[
+            "testplatform_secret_sync_claims{state=\"carried\"} 1",
+            "testplatform_secret_sync_secrets_total{action=\"written\"} 2",
+        ],
+    )
+    .await?;
     // The copy stays when the tenant's Secret is deleted.
     hub.delete(&at(SECRET, "tenant-a", "my-aws")).await?;
     told(hub, true, SecretSyncResult::NotFound).await?;
-    counted(metrics, &["carry_count{state=\"outdated\"} 1", "carry_count{state=\"carried\"} 0"]).await?;
+    counted(
+        metrics,
+        &[
+            "testplatform_secret_sync_claims{state=\"outdated\"} 1",
+            "testplatform_secret_sync_claims{state=\"carried\"} 0",
+        ],
+    )
+    .await?;
     ensure!(hub.get(&carried).await?.is_some_and(|secret| holds("second")(&secret)), "it was taken away");
     let request = hub.get(&at(CONFIG_MAP, "byoc-a", byoc::REQUEST)).await?.context("no ConfigMap")?;
     let text = request.to_string();
@@ -269,19 +316,7 @@ async fn live(hub: &Cluster, metrics: &Metrics) -> anyhow::Result<()> {
     ensure!(hub.get(&carried).await?.is_some_and(|secret| holds("second")(&secret)), "another's end took it");
     hub.merge_status(&at_root(COMPOSITE, "demo-x"), &over).await?;
     hub.until_gone(&carried, SOON).await?;
-    let lines = [
-        "carry_count{state=\"removed\"} 1",
-        "carry_looks_total{outcome=\"removed\"} 1",
-        "carry_secrets_total{action=\"removed\"} 1",
-        "provider_watch_lag_seconds{watch=\"carried-claims\"} 0.0",
-    ];
-    counted(metrics, &lines).await?;
-    let text = metrics.encode()?;
-    for begin in ["carry_failures_total{reason=\"foreign\"} ", "carry_success_timestamp_seconds{} "] {
-        let value = text.lines().find_map(|line| line.strip_prefix(begin)).context(begin)?;
-        ensure!(value.parse::<f64>()? > 0.0, "{begin}{value}");
-    }
-    ensure!(!text.contains("tenant-") && !text.contains("demo"), "a tenant's word is a label: {text}");
+    removal_counted(metrics).await?;
     hub.delete(&at_root(COMPOSITE, "demo-x")).await?;
-    counted(metrics, &["carry_count{state=\"removed\"} 0"]).await
+    counted(metrics, &["testplatform_secret_sync_claims{state=\"removed\"} 0"]).await
 }

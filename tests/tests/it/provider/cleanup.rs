@@ -62,7 +62,7 @@ impl Cleaner {
     fn counted(&self, told: usize, held: usize) -> anyhow::Result<()> {
         let text = self.metrics.encode()?;
         for (outcome, times) in [("told", told), ("held", held)] {
-            let line = format!("cleanup_teardowns_total{{outcome=\"{outcome}\"}} {times}");
+            let line = format!("testplatform_cleanup_teardowns_total{{outcome=\"{outcome}\"}} {times}");
             ensure!(text.lines().any(|l| l == line), "{line} is missing: {text}");
         }
         Ok(())
@@ -335,7 +335,7 @@ async fn beside_what_is_nested_deep(plane: &ControlPlane, konflux: &Cluster) -> 
     torn_down_deep(konflux, "listed").await?;
     let text = cleaner.metrics.encode()?;
     for watch in ["cleaned-claims", "cleaned-testclusters"] {
-        let line = format!("provider_watch_lag_seconds{{watch=\"{watch}\"}} 0.0");
+        let line = format!("testplatform_provider_watch_lag_seconds{{watch=\"{watch}\"}} 0.0");
         ensure!(text.lines().any(|l| l == line), "{line} is missing: {text}");
     }
     cleaner.end().await

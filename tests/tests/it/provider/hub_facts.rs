@@ -35,6 +35,7 @@ pub async fn a_hub_tells_of_itself_in_one_config_map_alone() -> anyhow::Result<(
     let hub = plane.cluster();
     define(hub, HOSTED, "HostedCluster", &["v1beta1"]).await?;
     define(hub, "cluster.x-k8s.io/", "Cluster", &["v1beta1", "v1beta2"]).await?;
+    define(hub, "cluster.x-k8s.io/", "ClusterClass", &["v1beta1", "v1beta2"]).await?;
     define(hub, "agent-install.openshift.io/", "Agent", &["v1beta1"]).await?;
     for name in [NAMESPACE, "ephemeral-cluster", "hypershift", "clusters", "hosts"] {
         hub.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } })).await?;
@@ -107,6 +108,13 @@ async fn furnish(hub: &Cluster) -> anyhow::Result<()> {
     ] {
         hub.create(&agent).await?;
     }
+    for (namespace, name) in [("hosts", "large"), ("clusters", "small")] {
+        hub.create(&json!({
+            "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "ClusterClass",
+            "metadata": { "name": name, "namespace": namespace },
+        }))
+        .await?;
+    }
     let versions =
         json!({ "supported-versions": r#"{"versions":["4.21","4.20"]}"#, "server-version": "abc" });
     hub.create(&map("hypershift", "supported-versions", &versions)).await?;
@@ -140,6 +148,10 @@ async fn live(hub: &Cluster, as_provider: &Cluster) -> anyhow::Result<()> {
     let hypershift = facts.backend_facts(Backend::HyperShift).context("no HyperShift")?;
     ensure!((hypershift.clusters, hypershift.provisioning) == (Some(103), Some(3)), "{hypershift:?}");
     ensure!(hypershift.versions == ["4.21", "4.20"], "{hypershift:?}");
+    ensure!(hypershift.cluster_classes.is_none(), "{hypershift:?}");
+    let capi = facts.backend_facts(Backend::ClusterApi).context("no Cluster API")?;
+    let classes = ["clusters/small", "hosts/large"].map(str::to_owned);
+    ensure!(capi.cluster_classes.as_deref() == Some(&classes[..]), "{capi:?}");
     let osac = facts.backend_facts(Backend::Osac).context("no OSAC")?;
     ensure!(
         osac.problem.as_deref().is_some_and(|p| p.contains("clusterorders of osac.openshift.io")),
@@ -184,14 +196,17 @@ async fn live(hub: &Cluster, as_provider: &Cluster) -> anyhow::Result<()> {
 fn counted(metrics: &Metrics) -> anyhow::Result<()> {
     let text = metrics.encode()?;
     for line in [
-        "hub_clusters{backend=\"hypershift\"} 104",
-        "hub_clusters_provisioning{backend=\"hypershift\"} 4",
-        "hub_clusters{backend=\"cluster-api\"} 0",
-        "hub_healthy{} 1",
+        "testplatform_hub_clusters{backend=\"hypershift\"} 104",
+        "testplatform_hub_clusters_provisioning{backend=\"hypershift\"} 4",
+        "testplatform_hub_clusters{backend=\"cluster-api\"} 0",
+        "testplatform_hub_healthy{} 1",
     ] {
         ensure!(text.lines().any(|l| l == line), "{line} is missing: {text}");
     }
-    for start in ["hub_facts_written_timestamp_seconds{} ", "hub_looks_total{outcome=\"told\"} "] {
+    for start in [
+        "testplatform_hub_facts_written_timestamp_seconds{} ",
+        "testplatform_hub_facts_reconciles_total{outcome=\"told\"} ",
+    ] {
         ensure!(text.lines().any(|l| l.starts_with(start)), "{start} is missing: {text}");
     }
     ensure!(!text.contains("outcome=\"failed\""), "{text}");
@@ -202,7 +217,8 @@ fn counted(metrics: &Metrics) -> anyhow::Result<()> {
 async fn define(hub: &Cluster, api_version: &str, kind: &str, versions: &[&str]) -> anyhow::Result<()> {
     let (group, _) = api_version.split_once('/').context("no group")?;
     let singular = kind.to_lowercase();
-    let name = format!("{singular}s.{group}");
+    let plural = if singular.ends_with('s') { format!("{singular}es") } else { format!("{singular}s") };
+    let name = format!("{plural}.{group}");
     let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
     let last = versions.last().context("no version")?;
     let version = |version: &&str| {
@@ -214,7 +230,7 @@ async fn define(hub: &Cluster, api_version: &str, kind: &str, versions: &[&str])
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": { "name": name },
         "spec": {
             "group": group, "scope": "Namespaced",
-            "names": { "kind": kind, "listKind": format!("{kind}List"), "plural": format!("{singular}s"), "singular": singular },
+            "names": { "kind": kind, "listKind": format!("{kind}List"), "plural": plural, "singular": singular },
             "versions": versions.iter().map(version).collect::<Vec<_>>(),
         },
     }))

@@ -129,7 +129,7 @@ impl Lane {
     pub fn leads(&self) -> Option<bool> {
         page(self.port, "/readyz").ok()?;
         let page = page(self.port, "/metrics").ok()?;
-        Some(page.lines().find_map(|line| line.strip_prefix("provider_leader "))? == "1")
+        Some(page.lines().find_map(|line| line.strip_prefix("testplatform_provider_leader "))? == "1")
     }
 
     /// Last log lines of the provider.

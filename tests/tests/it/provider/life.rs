@@ -132,7 +132,7 @@ async fn rests(hub: &Hub) -> anyhow::Result<()> {
         ))
     };
     // The last event has been looked at when its look has led to nothing.
-    let looks = || hub.metric("provider_queue_wait_seconds_count");
+    let looks = || hub.metric("testplatform_provider_queue_wait_seconds_count");
     let (begun, mut looked) = (Instant::now(), None);
     while looked != Some(looks()?) {
         ensure!(begun.elapsed() < SOON, "it does not come to rest");
@@ -222,11 +222,11 @@ async fn reloaded(hub: &Hub) -> anyhow::Result<()> {
     std::fs::remove_file(&file)?;
     let unknown = |ec: &Value| has(ec, "ClusterReady", "False", "BuildClusterUnknown");
     hub.hub().until_is(&cluster("five"), SOON, "told that its build cluster is not known", unknown).await?;
-    ensure!(hub.page("/metrics")?.contains("provider_build_cluster_up{cluster=\"build01\"} 0"));
+    ensure!(hub.page("/metrics")?.contains("testplatform_build_cluster_up{cluster=\"build01\"} 0"));
     hub.install("ci-op-five", "").await?;
     std::fs::write(&file, kubeconfig)?;
     hub.hub().until_is(&cluster("five"), SOON, "ready", is_in("Ready")).await?;
-    ensure!(hub.page("/metrics")?.contains("provider_build_cluster_up{cluster=\"build01\"} 1"));
+    ensure!(hub.page("/metrics")?.contains("testplatform_build_cluster_up{cluster=\"build01\"} 1"));
     ensure!(hub.page("/readyz")? == "ok\n" && hub.page("/healthz")? == "ok\n");
     Ok(())
 }

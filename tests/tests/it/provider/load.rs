@@ -204,7 +204,7 @@ async fn until_quiet(hub: &Hub) -> anyhow::Result<()> {
     let begun = Instant::now();
     let mut last = None;
     loop {
-        let looks = hub.metric("provider_queue_wait_seconds_count")?;
+        let looks = hub.metric("testplatform_provider_queue_wait_seconds_count")?;
         if last == Some(looks) {
             return Ok(());
         }

@@ -13,7 +13,7 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use provider_testplatform::{
-    config::{Config, OrphanMode, Orphans},
+    config::{Config, OrphanHub, OrphanMode, Orphans},
     controllers::orphans::{
         controller::{Options, run},
         report::{CONFIG_MAP, KEY, OrphanReport},
@@ -30,9 +30,11 @@ use testplatform_tests::{
     hub,
     kinds::{CLUSTER_ROLE, COMPOSITE, CONFIG_MAP as MAP, EPHEMERAL_CLUSTER, EVENT, Kind, OBJECT},
     manifests,
+    patience::longer,
 };
 
-const NAME: &str = "testplatform-orphans";
+/// Namespace of the component, and name of its ServiceAccount.
+pub const NAME: &str = "testplatform-orphans";
 const HUB: &str = "testplatform-kubernetes-provider-config";
 const KONFLUX: &str = "stone";
 const BINDING: Kind = Kind { api_version: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding" };
@@ -45,7 +47,7 @@ fn now() -> Timestamp {
 }
 
 /// The search, while it runs.
-struct Search {
+pub struct Search {
     stop: tokio::sync::oneshot::Sender<()>,
     running: tokio::task::JoinHandle<()>,
     metrics: Metrics,
@@ -53,15 +55,20 @@ struct Search {
 
 impl Search {
     /// As it is shipped, but for its mode, and for times that a configuration file could not name.
-    async fn start(konflux: &ControlPlane, mode: OrphanMode) -> anyhow::Result<Self> {
+    pub async fn start(
+        konflux: &ControlPlane,
+        mode: OrphanMode,
+        change: impl Fn(&mut OrphanHub),
+    ) -> anyhow::Result<Self> {
         let shipped =
             serde_json::to_string(&manifests::package_one("install/components/orphans/config.yaml")?)?;
-        let config = Orphans {
+        let mut config = Orphans {
             mode,
             poll: GoDuration::from_secs(1),
             grace: GoDuration::from_secs(2),
             ..Config::parse("config.yaml", &shipped)?.orphans
         };
+        config.hubs.values_mut().for_each(change);
         let kubeconfig = Kubeconfig::from_yaml(&std::fs::read_to_string(konflux.kubeconfig())?)?;
         let mut here =
             kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
@@ -78,9 +85,31 @@ impl Search {
     }
 
     /// Waits until so many orphans are counted.
-    async fn until_orphans(&self, count: usize) -> anyhow::Result<()> {
+    pub async fn until_orphans(&self, count: usize) -> anyhow::Result<()> {
         let line = format!("testplatform_orphans{{hub=\"{HUB}\",remote_kind=\"EphemeralCluster\"}} {count}");
         until_counted(|| Ok(self.metrics.encode()?), &[line.as_str()], SOON).await.map(|_| ())
+    }
+
+    /// Waits until the report says that the hub is not listed completely for one of these reasons, and returns that. Then the metrics say it too.
+    pub async fn until_not_listed(&self, konflux: &Cluster, reasons: &[&str]) -> anyhow::Result<String> {
+        let failed = "provider_action_errors_total{action=\"list_hub\",reason=\"incomplete\"}";
+        let begun = std::time::Instant::now();
+        // The report may still be that of an earlier search.
+        while !self.metrics.encode()?.contains(failed) {
+            ensure!(begun.elapsed() < longer(SOON), "every hub is listed: {}", self.metrics.encode()?);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let error = |map: &Value| {
+            let report = OrphanReport::parse(map["data"][KEY].as_str().unwrap_or_default());
+            report.and_then(|report| report.hubs.first()?.error.clone())
+        };
+        let is_one =
+            |map: &Value| error(map).is_some_and(|error| reasons.iter().any(|reason| error.contains(reason)));
+        let map = konflux.until_is(&at(MAP, NAME, CONFIG_MAP), SOON, "not listed", is_one).await?;
+        let page = self.metrics.encode()?;
+        let never = format!("testplatform_orphans_listed_timestamp_seconds{{hub=\"{HUB}\"}} 0.0");
+        ensure!(page.lines().any(|line| line == never), "{page}");
+        Ok(error(&map).unwrap_or_default())
     }
 
     /// Waits until a report says that both sides were listed.
@@ -92,7 +121,7 @@ impl Search {
         konflux.until_is(&at(MAP, NAME, CONFIG_MAP), SOON, "listed", listed).await.map(|_| ())
     }
 
-    async fn end(self) -> anyhow::Result<()> {
+    pub async fn end(self) -> anyhow::Result<()> {
         let _ = self.stop.send(());
         tokio::time::timeout(Duration::from_secs(5), self.running).await.context("it does not end")??;
         Ok(())
@@ -112,6 +141,7 @@ pub async fn orphans_are_reported_and_ended_after_a_grace_period_of_seconds() ->
     reported_and_not_touched(&konflux, hub.cluster()).await.context("in mode report")?;
     nothing_by_an_incomplete_listing(&konflux, hub.cluster()).await.context("without the right to list")?;
     ended(&konflux, hub.cluster()).await.context("in mode teardown")?;
+    ended_beside_a_deleted_object(&konflux, hub.cluster()).await.context("with an Object that is stuck")?;
     for object in untouched {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let current = hub.cluster().get(&remote(name)).await?;
@@ -143,15 +173,11 @@ async fn prepare(konflux: &Cluster, hub: &ControlPlane) -> anyhow::Result<()> {
     let mut environment = manifests::package_one("install/overlays/crossplane/environment-config.yaml")?;
     environment["data"]["clusterName"] = KONFLUX.into();
     konflux.apply(&environment).await?;
-    for file in ["namespace", "rbac"] {
-        let path = format!("install/components/orphans/{file}.yaml");
-        let all = manifests::package(&path)?;
-        // The namespace of the hub's kubeconfig comes before the Role in it.
-        let namespace =
-            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "crossplane-system" } });
-        konflux.apply(&namespace).await?;
-        konflux.apply_all(&all).await?;
-    }
+    // The namespace of the hub's kubeconfig comes before the Role in it.
+    let namespace =
+        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "crossplane-system" } });
+    konflux.apply(&namespace).await?;
+    install_rights(konflux).await?;
     let identity = hub::issue(hub, hub::IDENTITY, "0").await?;
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret",
@@ -159,6 +185,15 @@ async fn prepare(konflux: &Cluster, hub: &ControlPlane) -> anyhow::Result<()> {
         "stringData": { "kubeconfig": identity.kubeconfig.to_string() },
     });
     konflux.apply(&secret).await?;
+    Ok(())
+}
+
+/// The namespace of the component and its rights, as they are shipped.
+pub async fn install_rights(konflux: &Cluster) -> anyhow::Result<()> {
+    for file in ["namespace", "rbac"] {
+        let path = format!("install/components/orphans/{file}.yaml");
+        konflux.apply_all(&manifests::package(&path)?).await?;
+    }
     Ok(())
 }
 
@@ -216,7 +251,8 @@ async fn others(hub: &Cluster) -> anyhow::Result<Vec<Value>> {
     Ok(all)
 }
 
-async fn report(konflux: &Cluster) -> anyhow::Result<OrphanReport> {
+/// The report.
+pub async fn report(konflux: &Cluster) -> anyhow::Result<OrphanReport> {
     let map = konflux.get(&at(MAP, NAME, CONFIG_MAP)).await?.context("no report")?;
     OrphanReport::parse(map["data"][KEY].as_str().unwrap_or_default()).context("the report cannot be read")
 }
@@ -229,7 +265,7 @@ async fn states(konflux: &Cluster) -> anyhow::Result<BTreeMap<String, String>> {
 
 async fn reported_and_not_touched(konflux: &ControlPlane, hub: &Cluster) -> anyhow::Result<()> {
     let before = hub.get(&remote("reported")).await?;
-    let search = Search::start(konflux, OrphanMode::Report).await?;
+    let search = Search::start(konflux, OrphanMode::Report, |_| ()).await?;
     search.until_listed(konflux.cluster()).await?;
     lose(konflux.cluster(), "reported").await?;
     search.until_orphans(1).await?;
@@ -248,7 +284,7 @@ async fn reported_and_not_touched(konflux: &ControlPlane, hub: &Cluster) -> anyh
 
 /// Its owner was recorded, and then it is lost; but the Konflux side cannot be listed.
 async fn nothing_by_an_incomplete_listing(konflux: &ControlPlane, hub: &Cluster) -> anyhow::Result<()> {
-    let search = Search::start(konflux, OrphanMode::Teardown).await?;
+    let search = Search::start(konflux, OrphanMode::Teardown, |_| ()).await?;
     let recorded = |object: &Value| object["metadata"]["annotations"][ours::KONFLUX_CLUSTER_UID].is_string();
     hub.until_is(&remote("ended"), SOON, "recorded", recorded).await?;
     let right = konflux.cluster().get(&at_root(BINDING, "provider-testplatform-orphans")).await?;
@@ -262,7 +298,7 @@ async fn nothing_by_an_incomplete_listing(konflux: &ControlPlane, hub: &Cluster)
     );
     konflux.cluster().delete(&at_root(BINDING, "provider-testplatform-orphans")).await?;
     // RBAC is read from a cache.
-    let failed = "provider_action_errors_total{action=\"list_konflux\",reason=\"forbidden\"} 2";
+    let failed = "testplatform_provider_action_errors_total{action=\"list_konflux\",reason=\"forbidden\"} 2";
     until_counted(|| Ok(search.metrics.encode()?), &[failed], SOON).await?;
     lose(konflux.cluster(), "ended").await?;
     tokio::time::sleep(QUIET).await;
@@ -277,7 +313,7 @@ async fn nothing_by_an_incomplete_listing(konflux: &ControlPlane, hub: &Cluster)
 async fn ended(konflux: &ControlPlane, hub: &Cluster) -> anyhow::Result<()> {
     let rights = manifests::package("install/components/orphans/rbac.yaml")?;
     konflux.cluster().apply_all(&rights).await?;
-    let search = Search::start(konflux, OrphanMode::Teardown).await?;
+    let search = Search::start(konflux, OrphanMode::Teardown, |_| ()).await?;
     let told = |object: &Value| object["spec"]["tearDownCluster"] == true;
     hub.until_is(&remote("ended"), SOON, "told to end", told).await?;
     // No owner was ever recorded on the other, which was lost while nothing was written.
@@ -303,4 +339,21 @@ async fn ended(konflux: &ControlPlane, hub: &Cluster) -> anyhow::Result<()> {
         ensure!(object["spec"]["tearDownCluster"].is_null(), "{object}");
     }
     Ok(())
+}
+
+/// A claim that was deleted while the hub refused a change of it: provider-kubernetes tries that change before it deletes anything, for ever.
+async fn ended_beside_a_deleted_object(konflux: &ControlPlane, hub: &Cluster) -> anyhow::Result<()> {
+    let search = Search::start(konflux, OrphanMode::Teardown, |_| ()).await?;
+    ask(konflux.cluster(), hub, "refused").await?;
+    let recorded = |object: &Value| object["metadata"]["annotations"][ours::KONFLUX_CLUSTER_UID].is_string();
+    hub.until_is(&remote("refused"), SOON, "recorded", recorded).await?;
+    let object = at_root(OBJECT, "managed-refused");
+    let finalizers = json!(["finalizer.managedresource.crossplane.io"]);
+    konflux.cluster().merge(&object, &json!({ "metadata": { "finalizers": finalizers } })).await?;
+    lose(konflux.cluster(), "refused").await?;
+    let told = |object: &Value| object["spec"]["tearDownCluster"] == true;
+    hub.until_is(&remote("refused"), SOON, "told to end", told).await?;
+    let object = konflux.cluster().get(&object).await?.context("its Object is gone")?;
+    ensure!(object["metadata"]["deletionTimestamp"].is_string(), "{object}");
+    search.end().await
 }

@@ -142,15 +142,15 @@ async fn live(hub: &Cluster) -> anyhow::Result<()> {
 /// The metrics count finished work, once it is written.
 async fn counted(metrics: &Metrics) -> anyhow::Result<()> {
     let lines = [
-        "clusterpool_count{state=\"refreshing\"} 1",
-        "clusterpool_refresh_remaining{pool=\"cluster-pools/aws-420\"} 1",
-        "clusterpool_events_total{reason=\"ProvisionFailed\"} 1",
-        "clusterpool_events_total{reason=\"NameTaken\"} 1",
-        "clusterpool_events_total{reason=\"Refreshing\"} 1",
-        "provider_watch_lag_seconds{watch=\"pools\"} 0.0",
+        "testplatform_clusterpools{state=\"refreshing\"} 1",
+        "testplatform_clusterpool_refresh_remaining_clusters{pool=\"cluster-pools/aws-420\"} 1",
+        "testplatform_clusterpool_events_total{reason=\"ProvisionFailed\"} 1",
+        "testplatform_clusterpool_events_total{reason=\"NameTaken\"} 1",
+        "testplatform_clusterpool_events_total{reason=\"Refreshing\"} 1",
+        "testplatform_provider_watch_lag_seconds{watch=\"pools\"} 0.0",
     ];
     let text = until_counted(|| Ok(metrics.encode()?), &lines, SOON).await?;
-    let looks = "clusterpool_looks_total{outcome=\"annotated\"} ";
+    let looks = "testplatform_clusterpool_reconciles_total{outcome=\"annotated\"} ";
     ensure!(text.lines().any(|line| line.starts_with(looks)), "{text}");
     Ok(())
 }

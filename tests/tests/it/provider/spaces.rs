@@ -129,11 +129,11 @@ async fn live(hub: &Cluster, metrics: &Metrics) -> anyhow::Result<()> {
     ensure!(decoded(&taken).len() == 1, "it was written: {taken}");
     // A Secret is seen before the look that made it has ended.
     for line in [
-        "space_count{state=\"published\"} 2",
-        "space_count{state=\"blocked\"} 1",
-        "space_count{state=\"failing\"} 0",
-        "space_tokens_total 3",
-        "provider_watch_lag_seconds{watch=\"spaces\"} 0.0",
+        "testplatform_spaces{state=\"published\"} 2",
+        "testplatform_spaces{state=\"blocked\"} 1",
+        "testplatform_spaces{state=\"failing\"} 0",
+        "testplatform_space_tokens_total 3",
+        "testplatform_provider_watch_lag_seconds{watch=\"spaces\"} 0.0",
     ] {
         let begun = Instant::now();
         while !metrics.encode()?.lines().any(|l| l == line) {

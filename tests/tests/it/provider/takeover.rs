@@ -87,7 +87,7 @@ async fn switch(hub: &Hub, setting: &Setting) -> anyhow::Result<()> {
     outcome.with_context(|| provider.tail())?;
     let metrics = hub.page("/metrics")?;
     let refused = metrics.lines().find(|line| {
-        line.starts_with("provider_action_errors_total{")
+        line.starts_with("testplatform_provider_action_errors_total{")
             && ["refused", "forbidden", "bug"].iter().any(|reason| line.contains(reason))
     });
     ensure!(refused.is_none(), "{}\n{}", refused.unwrap_or_default(), provider.tail());

@@ -54,6 +54,15 @@ impl Terminal {
         self.start(line).await?
     }
 
+    /// Candidates for a line of the plugin, as kubectl's own completion prints them.
+    fn complete(&self, words: &[&str]) -> anyhow::Result<String> {
+        let path = std::env::join_paths([self.room.as_path(), Path::new("/usr/bin")])?;
+        let mut command = Command::new(self.room.join("kubectl"));
+        command.args(["__complete", "testplatform"]).args(words);
+        command.env("PATH", path).env("HOME", &self.room).env("KUBECONFIG", &self.kubeconfig);
+        Ok(String::from_utf8(command.output().context("cannot run kubectl")?.stdout)?)
+    }
+
     /// Begins a command that takes its time.
     fn start(&self, line: &str) -> JoinHandle<anyhow::Result<Ended>> {
         let (here, line) = (self.clone(), line.to_owned());
@@ -81,7 +90,9 @@ async fn terminals(tenant: &Tenant<'_>) -> anyhow::Result<[Terminal; 2]> {
     let room = tenant.engine.nest().directory().join(&tenant.namespace);
     fs::create_dir_all(&room)?;
     symlink(&Binaries::ensure()?.kubectl, room.join("kubectl"))?;
-    symlink(program::plugin()?, room.join("kubectl-testplatform"))?;
+    for name in ["kubectl-testplatform", "kubectl_complete-testplatform"] {
+        symlink(program::plugin()?, room.join(name))?;
+    }
     let kubeconfig = room.join("kubeconfig");
     fs::write(&kubeconfig, somebody(tenant).await?.to_string())?;
     let namespace = &tenant.namespace;
@@ -154,10 +165,15 @@ pub async fn ctl_whole_life(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let history = fs::read_to_string(owner.room.join(".local/state/testplatform/history"))?;
     ensure!(history.trim_end().ends_with("\tipi-aws/aws"), "{history}");
     for terminal in [&owner, &administrator] {
-        terminal.run("get").await?.is(0, "Ready   EphemeralCluster")?;
+        terminal.run("get -o wide").await?.is(0, "Ready   EphemeralCluster")?;
         let why = terminal.run(&format!("why {name}")).await?;
         why.is(0, "nothing, the cluster is ready")?.is(0, "kubeAdminPassword, kubeconfig")?;
     }
+    let completed = owner.complete(&["why", "-n", &tenant.namespace, &name[..1]])?;
+    ensure!(completed.contains(&format!("{name}\tReady")) && completed.contains("\n:4\n"), "{completed}");
+    owner.run(&format!("wait {name} --timeout 1m")).await?.is(0, "condition met")?;
+    owner.run(&format!("why {name} -o json")).await?.is(0, "\"phase\": \"Ready\"")?;
+    owner.run(&format!("logs {name}")).await?.is(0, "https://prow.example/")?;
     owner.run("get -o name").await?.is(0, &format!("testplatformcluster.ci.openshift.org/{name}"))?;
     let printed = owner.run(&format!("kubeconfig {name}")).await?;
     ensure!(printed.code == Some(0) && printed.said == KUBECONFIG, "{}", printed.said);
@@ -202,7 +218,9 @@ pub async fn ctl_whole_life(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     administrator.run(&format!("why {name}")).await?.is(0, "the hub to tear the cluster down")?;
     owner.run(&format!("extend {name} --by 1h")).await?.is(7, "is Deprovisioning")?;
     controller.deprovisioned().await?;
-    down.await??.is(0, &format!("testplatformcluster/{name} is gone"))?;
+    down.await??
+        .is(0, &format!("testplatformcluster/{name} is gone"))?
+        .is(0, &format!("Removed context {context} from"))?;
     tenant.until_phase("Deprovisioned").await?;
     owner.run(&format!("kubeconfig {name}")).await?.is(7, "is Deprovisioned")?;
     owner.run(&format!("up {file} --force-conflicts")).await?.is(7, "is Deprovisioned")?;
@@ -225,10 +243,10 @@ pub async fn ctl_trouble(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     for terminal in [&owner, &administrator] {
         let why = terminal.run("why held").await?;
         why.is(0, &format!("Waits for  TemplateNotFound: {words}"))?
-            .is(0, "(RUNBOOK.md, TemplateNotFound)")?;
+            .is(0, "(docs/runbook/tenants.md#templatenotfound)")?;
     }
     let why = administrator.run("why held").await?;
-    why.is(0, "✓ xtestplatformcluster/held-")?.is(0, "not made: TemplateNotFound")?;
+    why.is(0, "✓ xtestplatformcluster/held-")?.is(0, "not created: TemplateNotFound")?;
     owner.run("down held --wait --timeout 1m").await?.is(0, "is gone (NothingToTearDown)")?;
 
     // Nobody may read what is not theirs, and that is said.

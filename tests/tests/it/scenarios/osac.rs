@@ -109,7 +109,7 @@ pub async fn osac_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     konflux.until_gone(&composite, GONE).await
 }
 
-/// A job that fails is tried again; the third failure is the last that is waited for, although the order remembers but two.
+/// A job that fails is tried again; the fifth failure is final, although the order remembers but two.
 pub async fn osac_job_failed(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let (hub, player) = (tenant.engine.hub.cluster(), tenant.engine.orders().await?);
     player.fail(&tenant.namespace, "no host of class fc430 is free; password=hunter2");

@@ -226,6 +226,42 @@ pub async fn cluster_api_template_moved(tenant: &Tenant<'_>) -> anyhow::Result<(
     Ok(())
 }
 
+/// The webhook adds a variable that has a default in the class. No request has it, so it stays, and the next class does not define it.
+pub async fn cluster_api_moved_to_a_class_without_a_variable(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let hub = tenant.engine.hub.cluster();
+    let is_real = tenant.engine.cluster_api().await?.is_real();
+    let mut old = Entry::new(tenant, cluster_api::template()?, "-old");
+    old.offer(|_| ()).await?;
+    let mut new = Entry::new(tenant, cluster_api::template()?, "-new");
+    let from = old.name().to_owned();
+    new.offer(|data| {
+        data["upgradesFrom"] = json!([from]);
+        data["backendRef"]["classRef"]["name"] = "openstack-v4".into();
+    })
+    .await?;
+    let has_variable = |cluster: &Value| {
+        let mut variables = cluster["spec"]["topology"]["variables"].as_array().into_iter().flatten();
+        variables.any(|variable| variable["name"] == cluster_api::DEFAULTED_VARIABLE)
+    };
+    tenant.ask(&json!({ "template": old.name() })).await?;
+    tenant.until_phase("Ready").await?;
+    let at = topology(&tenant.composite().await?);
+    let cluster = hub.get(&at).await?.context("no Cluster")?;
+    ensure!(has_variable(&cluster) == is_real, "{}", cluster["spec"]["topology"]["variables"]);
+
+    tenant.change(&json!({ "template": new.name() })).await?;
+    let moved = |cluster: &Value| text(cluster, "/spec/topology/classRef/name") == "openstack-v4";
+    let cluster = hub.until_is(&at, SOON, "moved", moved).await?;
+    ensure!(!has_variable(&cluster), "{}", cluster["spec"]["topology"]["variables"]);
+    let told = |claim: &Value| has(claim, "SpecApplied", "True", "UpToDate");
+    tenant.until(SOON, "told", told).await?;
+    ensure!(tenant.remotes_made() == 1, "another Cluster was asked for");
+    for entry in [old, new] {
+        tenant.konflux().delete(&entry.at()).await?;
+    }
+    Ok(())
+}
+
 /// Tools wait for conditions; one that is not created yet is an error to some. Shown with a composite without a claim: its name is known
 /// before it is there.
 async fn first_response(tenant: &Tenant<'_>, template: &str) -> anyhow::Result<()> {

@@ -190,12 +190,14 @@ pub(super) async fn run(shared: &Shared<Engine>, way: Way) -> Result<(), Failed>
         HubControllers::Fake => Box::pin(Engine::start()).await,
         HubControllers::Real => Box::pin(Engine::start_with_real_controllers()).await,
     };
-    let engine = shared.engine(start).await?;
+    // Before the engine is awaited, which wakes those that wait for it in any order: one that is alone would then wait for the longest of the
+    // others, and all that come after it too.
     let (_alone, _beside) = if scenario.alone {
         (Some(shared.quiet.write().await), None)
     } else {
         (None, Some(shared.quiet.read().await))
     };
+    let engine = shared.engine(start).await?;
     let name = way.name();
     let tenant = OnceCell::new();
     let tried = async {

@@ -88,7 +88,7 @@ pub(in super::super) fn find_flaws(document: &Document, flaws: &mut Flaws<'_>) {
     } else if manifests > MOST_MANIFESTS {
         last(format!("makes {manifests} manifests in all; at most {MOST_MANIFESTS} may be"));
     } else if size > LARGEST {
-        last(format!("makes the bundles {size} bytes in all; at most {LARGEST} may be"));
+        last(format!("increases the bundles to {size} bytes in total; the maximum is {LARGEST}"));
     }
 }
 
@@ -134,7 +134,10 @@ fn placed_flaws(path: &str, bundle: &BundleDocument, flaws: &mut Flaws<'_>) {
         let config_map = object.get("apiVersion").is_some_and(|v| v == "v1")
             && object.get("kind").is_some_and(|kind| kind == "ConfigMap");
         if !name.is_empty() && fill_text(name, &[("name", "")]) == name {
-            flaws.add_flaw(&format!("{path}.name"), "has no {name}: two clusters would share it");
+            flaws.add_flaw(
+                &format!("{path}.name"),
+                "must contain {name}; otherwise two clusters would share the object",
+            );
         } else if config_map && name.strip_prefix("{name}").is_some_and(|suffix| OURS.contains(&suffix)) {
             flaws.add_flaw(
                 &format!("{path}.name"),

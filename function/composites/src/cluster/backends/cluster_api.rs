@@ -9,6 +9,7 @@ mod failures;
 mod health;
 mod rollout;
 mod topology;
+mod variables;
 mod workers;
 
 use testplatform_apis::template::kind;
@@ -44,7 +45,7 @@ object.status.conditions.exists(c, c.type == 'TopologyReconciled' && c.status ==
         let plan = wanted.map(|wanted| rollout::plan_rollout(observed, wanted));
         ComposedCluster {
             spec: cluster::build_spec(observed, wanted.zip(plan.as_ref())),
-            primary_annotations: rollout::origin_annotation(observed, plan),
+            primary_annotations: rollout::rollout_annotations(observed, plan),
             ..ComposedCluster::default()
         }
     }

@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use testplatform_apis::{
     collect,
     hub::{Hub, Known, NoHub, Selected, known_facts},
-    template::Backend,
+    template::{Backend, kind::ClusterClassName},
     text::bounded,
 };
 
@@ -57,6 +57,10 @@ pub struct PlacementRequest {
     pub classes: BTreeMap<String, u32>,
     /// Zones of the requested nodes.
     pub zones: BTreeSet<String>,
+    /// Class of clusters that the catalogue entry names.
+    pub cluster_class: Option<ClusterClassName>,
+    /// Namespace of its cluster; none: the hub's for the backend.
+    pub namespace: Option<String>,
     /// Hubs that were given up for it.
     pub excluded: BTreeSet<String>,
 }

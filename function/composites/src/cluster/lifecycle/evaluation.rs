@@ -331,21 +331,32 @@ fn pick_details(
 
 /// Whether the kubeconfig is, or stays, taken back.
 fn withdraws_kubeconfig(health: &Health, observed: &Observed) -> bool {
-    health.withdrawn_kubeconfig().is_some() || holds_withdrawn(observed)
+    health.withdrawn_kubeconfig().is_some() || holds_withdrawn(health, observed)
 }
 
 /// Whether the last read of the Secret still holds a kubeconfig that was withdrawn: provider-kubernetes keeps it until the next one.
-fn holds_withdrawn(observed: &Observed) -> bool {
-    let is_emptied = observed.details.has_kubeconfig_key() && !observed.details.has_kubeconfig();
-    let is_unread = || observed.credentials.as_ref().is_some_and(|c| !c.sync_error().is_empty());
+fn holds_withdrawn(health: &Health, observed: &Observed) -> bool {
+    let Some(credentials) = observed.credentials.as_ref().filter(|_| is_emptied(observed)) else {
+        return false;
+    };
+    let is_outdated = |announced: &str| credentials.read_revision().is_some_and(|read| read != announced);
+    !credentials.sync_error().is_empty()
+        || health.secret.is_none()
+        || health.revision.as_deref().is_some_and(is_outdated)
+}
+
+/// Whether a kubeconfig that was delivered has been taken back from the claim's Secret.
+fn is_emptied(observed: &Observed) -> bool {
     // In a namespace it is the owner's own Secret, which they may empty.
     let is_claimed = observed.composite.flavour == Flavour::Claimed;
-    is_claimed && is_emptied && observed.ever_ready() && is_unread()
+    let details = &observed.details;
+    is_claimed && details.has_kubeconfig_key() && !details.has_kubeconfig() && observed.ever_ready()
 }
 
 /// Most recent details: published ones are never withdrawn before the end. `admins`: only previously published details count.
 fn last_details(fresh: Option<&Details>, admins: bool, observed: &Observed) -> Option<Details> {
-    let credentials = observed.credentials.as_ref().filter(|_| !admins);
+    // The last read may be older than the withdrawal.
+    let credentials = observed.credentials.as_ref().filter(|_| !admins && !is_emptied(observed));
     let credentials = credentials.map(|c| &c.details).filter(|d| d.has_kubeconfig());
     let own = Some(&observed.details).filter(|d| d.has_kubeconfig());
     // For a composite in a namespace `credentials` writes the only copy, and the tenant may delete it. It is written again; the cluster

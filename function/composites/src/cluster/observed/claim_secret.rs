@@ -44,6 +44,10 @@ const DEFAULT_TTL: SignedDuration = SignedDuration::from_secs(60);
 const PROPAGATE: &str = "cannot propagate connection details from composite resource: ";
 const WRITE: &str = "cannot create or update connection secret: ";
 
+/// Message of a claim that names no Secret.
+pub const CLAIM_NAMES_NO_SECRET: &str =
+    "the claim names no Secret for its kubeconfig; name one in spec.writeConnectionSecretToRef";
+
 /// Whether the tenant's Secret was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ClaimSecret {
@@ -93,7 +97,7 @@ impl ClaimSecret {
         now: Timestamp,
     ) -> Self {
         if !is_awaited(composite, settings, now) {
-            return Self::NotFetched;
+            return if is_shown_unnamed(composite) { Self::Unnamed } else { Self::NotFetched };
         }
         let Some(found) = fetched_resources(request, &CLAIM) else { return Self::NotFetched };
         let read = |bytes| wire::to_value(&wire::trimmed(bytes, CLAIM_FIELDS)?);
@@ -174,7 +178,7 @@ fn is_awaited(composite: &Composite, settings: &Settings, now: Timestamp) -> boo
         return false;
     }
     let Some(shown) = composite.shown(ConditionType::CredentialsPublished) else { return false };
-    if shown.is_true() {
+    if shown.is_true() || is_shown_unnamed(composite) {
         return shown.last_transition_time.is_some_and(|at| {
             let age = now.duration_since(at);
             age < WATCH_PERIOD || is_recheck_due(age, settings)
@@ -183,6 +187,12 @@ fn is_awaited(composite: &Composite, settings: &Settings, now: Timestamp) -> boo
     // Nothing but a Secret that cannot be written takes that back from a composite that is ready, and no other is looked at without end.
     let refused = [Reason::SecretTaken, Reason::SecretMissing].iter().any(|r| r.as_str() == shown.reason);
     composite.is_ready() && refused
+}
+
+/// Whether the composite says that its claim names no Secret. Between two fetches that is all there is to go by.
+fn is_shown_unnamed(composite: &Composite) -> bool {
+    let shown = composite.shown(ConditionType::CredentialsPublished);
+    shown.is_some_and(|shown| shown.is_false() && shown.message == CLAIM_NAMES_NO_SECRET)
 }
 
 /// Whether this is the one pass of a [`RECHECK_PERIOD`]. Passes are as far apart as their TTL, and core adds up to a tenth.

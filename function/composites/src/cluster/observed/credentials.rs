@@ -110,6 +110,11 @@ impl Credentials {
         is_owned_by_another(self.sync_error())
     }
 
+    /// `resourceVersion` of the Secret when it was last read.
+    pub fn read_revision(&self) -> Option<&str> {
+        self.object.status.at_provider.manifest.as_ref()?.metadata.resource_version.as_deref()
+    }
+
     /// Kubeconfig and password of the Secret `name`, once they really belong to it: provider-kubernetes writes connection details before
     /// status, so the last observed object must be this Secret.
     pub fn details_of(&self, name: &str) -> Option<&Details> {

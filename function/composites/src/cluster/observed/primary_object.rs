@@ -6,6 +6,7 @@ use serde_json::Value;
 use testplatform_apis::{
     foreign::{meta::find_condition, object::Object},
     names::{Uid, crossplane, ours},
+    phase::Phase,
     template::Backend,
 };
 
@@ -15,7 +16,10 @@ use crate::{
         SyncState, began_to_create, is_current, is_deletable, non_empty_spec, observer, pinned_uid,
         read_sync_state,
     },
-    sdk::{composite::Composite, request::UnusableRequest},
+    sdk::{
+        composite::{Composite, Flavour},
+        request::UnusableRequest,
+    },
 };
 
 /// Composition resource name of the primary Object of an EphemeralCluster.
@@ -99,13 +103,25 @@ impl PrimaryObject {
     /// Whether an existing remote object is another owner's: any under the name of a cluster by template, and any that is older than the
     /// composite, whoever chose its name. A younger one can be its own, created through an Object that was lost since; the clocks of two
     /// clusters may differ by a minute. The one in the status is its own.
+    ///
+    /// The name of a composite that an administrator wrote may be in use on another Konflux cluster of the same hub. While its status reports
+    /// nothing on the hub, its own remote object is no older than its Object either.
     pub(super) fn found_foreign_remote(&self, composite: &Composite) -> bool {
         let Some(found) = self.remote().map(Remote::metadata).filter(|_| self.found_existing_remote()) else {
             return false;
         };
         let reported = composite.status.backend.as_ref().and_then(|b| b.uid.as_deref());
         let skewed = found.creation_timestamp.and_then(|made| made.checked_add(MAX_CLOCK_SKEW).ok());
-        let older = skewed.zip(composite.metadata.creation_timestamp).is_some_and(|(made, born)| made < born);
+        let is_chosen = composite.claim.is_none() && composite.flavour == Flavour::Claimed;
+        // The verdict is Failed, and stays.
+        let is_unmade = reported.is_none()
+            && matches!(composite.status.phase, None | Some(Phase::Pending | Phase::Failed));
+        let begun = if is_chosen && is_unmade {
+            self.object.metadata.creation_timestamp
+        } else {
+            composite.metadata.creation_timestamp
+        };
+        let older = skewed.zip(begun).is_some_and(|(made, begun)| made < begun);
         (self.is_templated() || older)
             && (reported.is_none() || reported != found.uid.as_ref().map(Uid::as_str))
     }

@@ -11,7 +11,7 @@ use testplatform_apis::{
     template::{
         companions::{Architecture, ControlPlane, HubChoice, Network, Selector, Taint, Timeouts},
         entry::{BringYourOwn, BundleDocument, Observes, Release},
-        kind::{self, BackendDefinition, CloudCredential},
+        kind::{self, BackendDefinition, CloudCredential, ClusterClassName},
         version::Version,
     },
 };
@@ -137,6 +137,13 @@ macro_rules! define_any_backend_spec {
             pub fn zones(&self) -> BTreeSet<String> {
                 match self {
                     $(Self::$backend(request) => request.zones(),)*
+                }
+            }
+
+            /// The class of clusters that the entry names.
+            pub fn cluster_class(&self) -> Option<ClusterClassName> {
+                match self {
+                    $(Self::$backend(request) => request.base.cluster_class(),)*
                 }
             }
 

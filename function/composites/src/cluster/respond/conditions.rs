@@ -20,7 +20,7 @@ use crate::{
     cluster::{
         backends::Stage,
         lifecycle::{ClusterEvaluation, Lifecycle},
-        observed::{ClaimSecret, EPHEMERAL_CLUSTER, is_ended_by_removal},
+        observed::{CLAIM_NAMES_NO_SECRET, ClaimSecret, EPHEMERAL_CLUSTER, is_ended_by_removal},
         respond::messages,
     },
     objects::SyncState,
@@ -267,14 +267,13 @@ fn credentials_published(evaluation: &ClusterEvaluation) -> Condition {
 /// Core writes the kubeconfig nowhere if the claim, or a composite without a claim, names no Secret.
 fn unnamed_secret_message(evaluation: &ClusterEvaluation) -> Option<String> {
     let observed = &evaluation.observed;
-    let kind = match observed.claim_secret {
-        ClaimSecret::Unnamed => "claim",
-        _ if observed.composite.names_no_secret() => "composite",
-        _ => return None,
-    };
-    Some(format!(
-        "the {kind} names no Secret for its kubeconfig; name one in spec.writeConnectionSecretToRef"
-    ))
+    if observed.claim_secret == ClaimSecret::Unnamed {
+        return Some(CLAIM_NAMES_NO_SECRET.to_owned());
+    }
+    observed.composite.names_no_secret().then(|| {
+        "the composite names no Secret for its kubeconfig; name one in spec.writeConnectionSecretToRef"
+            .to_owned()
+    })
 }
 
 const UNNAMED: &str = "the hub has not reported the Secret with the credentials yet";

@@ -23,6 +23,10 @@ impl Reconciler for OrphanedJobs<'_> {
     type Plan = Option<Plan>;
     type Error = Error;
 
+    fn kind(&self, _key: &Self::Key) -> &'static str {
+        "ProwJob"
+    }
+
     fn request_queue(&self) -> &RequestQueue<String> {
         &self.0.caches.orphans
     }
@@ -70,7 +74,7 @@ impl Reconciler for OrphanedJobs<'_> {
             tracing::warn!(
                 prowjob = name,
                 ephemeralcluster = owner,
-                "ending the job of an EphemeralCluster that is gone"
+                "ending job: its EphemeralCluster is gone"
             );
         }
         self.0.executor.run(None, &step).await.map_err(|failure| failure.error)?;

@@ -60,8 +60,11 @@ impl Observer {
         let over = object.is_deleted() || job.state().is_final() || location.terminating;
         let from_hive = object.spec.value.ci_operator.test.from_hive;
         let [kubeconfig, mut password] = if from_hive { FROM_HIVE } else { INSTALLED };
+        let mut is_known = true;
         if *published == Published::Absent && !over && location.secrets.contains_key(kubeconfig.0) {
-            *published = self.read_uncached(object).await?;
+            let read = self.read_uncached(object).await?;
+            is_known = read.is_some();
+            *published = read.unwrap_or(Published::Absent);
         }
         let wish = match credentials_owner(object.annotation(account::WISH), published) {
             CredentialsOwner::Admin => None,
@@ -118,7 +121,13 @@ impl Observer {
             // Steps upload files that are not finished.
             Err(why) => {
                 let (name, key) = kubeconfig;
-                return Ok(NamespaceCredentials::Rejected(format!("key {key} of Secret {name} {why}")));
+                let why = format!("key {key} of Secret {name} {why}");
+                // Only a published Secret that is known to be gone means that its kubeconfig was withdrawn.
+                return Ok(if is_known {
+                    NamespaceCredentials::Rejected(why)
+                } else {
+                    NamespaceCredentials::Pending(why)
+                });
             }
         };
         if let Some(wish) = wish {
@@ -160,11 +169,11 @@ impl Observer {
     }
 
     /// Reads a published Secret that the cache lacks. Once there is a cluster, the decision to end it depends on this, and where Secrets cannot
-    /// be listed the cache is empty. If Secrets cannot be read either, nothing can be published, and teardown starts anyway.
-    async fn read_uncached(&self, object: &EphemeralCluster) -> Result<Published, Error> {
+    /// be listed the cache is empty. None: Secrets cannot be read either; nothing can be published then, and teardown starts anyway.
+    async fn read_uncached(&self, object: &EphemeralCluster) -> Result<Option<Published>, Error> {
         match self.stored(object).await {
-            Ok(stored) => Ok(published_state(stored.as_ref().map(|secret| &secret.metadata), object)),
-            Err(error) if error.reason == Reason::Forbidden => Ok(Published::Absent),
+            Ok(stored) => Ok(Some(published_state(stored.as_ref().map(|secret| &secret.metadata), object))),
+            Err(error) if error.reason == Reason::Forbidden => Ok(None),
             Err(error) => Err(error),
         }
     }

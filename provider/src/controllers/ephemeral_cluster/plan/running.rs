@@ -90,7 +90,7 @@ fn observe(pass: &mut Planner<'_>, job: &Job) -> bool {
         Publication::InSync => report_ready(pass),
         publication @ (Publication::Publish(_) | Publication::Issue(_)) => {
             pass.actions.extend(publish_operation(publication));
-            if was_ready(pass) {
+            if was_ready(pass) && !is_withdrawn(pass) {
                 report_ready(pass);
             } else {
                 // Ready is reported only about an observed Secret, together with its revision: a change right after it would make Crossplane
@@ -173,6 +173,9 @@ fn not_now(pass: &mut Planner<'_>, reason: ConditionReason, message: String) {
             "the credentials are published",
         );
         pass.enter_phase(Phase::Ready);
+        if reason != ConditionReason::KubeconfigWithdrawn && is_withdrawn(pass) {
+            return;
+        }
         if pass.set(CREDENTIALS_IN_SYNC, ConditionStatus::False, reason, message.clone()) {
             pass.emit(true, reason.as_str(), message);
         }
@@ -182,6 +185,14 @@ fn not_now(pass: &mut Planner<'_>, reason: ConditionReason, message: String) {
             pass.emit(true, reason.as_str(), message);
         }
     }
+}
+
+/// Whether a withdrawal was reported and nothing has been published since. The function takes the kubeconfig back for as long as that is said,
+/// so no later reason may replace it.
+fn is_withdrawn(pass: &Planner<'_>) -> bool {
+    let said = find(&pass.status.conditions, CREDENTIALS_IN_SYNC);
+    pass.observed.published == Published::Absent
+        && said.is_some_and(|said| said.reason == ConditionReason::KubeconfigWithdrawn.as_str())
 }
 
 /// Whether somebody should know, other than of a thing that is only not created yet.
@@ -199,9 +210,9 @@ fn lifetime_is_over(pass: &mut Planner<'_>) -> bool {
     let lifetime =
         duration(pass.object, ours::LIFETIME).map(|wanted| longest.map_or(wanted, |most| wanted.min(most)));
     let delivered = pass.object.annotation(ours::DELIVERED_AT).and_then(|at| at.parse().ok());
-    // Until the delivery the function writes the end of provisioning. A clock that was further ahead gives no longer life.
-    let latest = provision_deadline(pass).max(pass.now);
-    let delivered = delivered.filter(|at: &Timestamp| *at <= latest);
+    // Until the delivery the function writes the end of provisioning. A clock that was further ahead gives no longer life than that.
+    let deadline = provision_deadline(pass);
+    let delivered = delivered.map(|at: Timestamp| if at <= pass.now { at } else { at.min(deadline) });
     let ready_at = pass.since(CLUSTER_READY).max(delivered);
     let expires = lifetime.zip(ready_at).map(|(lifetime, at)| truncate_to_seconds(after(at, lifetime)));
     // While the credentials are held back the time goes on, from where it was if that is on record.

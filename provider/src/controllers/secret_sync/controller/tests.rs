@@ -62,7 +62,10 @@ async fn unready_hub_is_polled_with_backoff() {
         controller::reconcile_queued(&controller, sleep(Duration::from_secs(130))).await;
         assert_eq!(*asked.lock().unwrap(), [0, 5, 15, 35, 65, 95, 125], "{code}");
         let told = encode_metrics(&controller.metrics);
-        for line in [r#"carry_count{state="waiting"} 1"#, r#"carry_looks_total{outcome="failing"} 0"#] {
+        for line in [
+            r#"testplatform_secret_sync_claims{state="waiting"} 1"#,
+            r#"testplatform_secret_sync_reconciles_total{outcome="failing"} 0"#,
+        ] {
             assert!(told.contains(line), "{line}: {told}");
         }
     }

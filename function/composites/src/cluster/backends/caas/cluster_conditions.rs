@@ -11,7 +11,10 @@ use crate::{
     cluster::{
         backends::{
             BackendCondition, BackendConditions,
-            common::{conditions::progress_step, templated::FailureCondition},
+            common::{
+                conditions::progress_step,
+                templated::{FailureCondition, is_quota_error},
+            },
             hosted_cluster::UnderlyingCluster,
         },
         observed::Observed,
@@ -53,7 +56,7 @@ fn infrastructure_condition(facts: &InstanceFacts<'_>) -> Option<BackendConditio
     }
     let message = &installed.message;
     let reason = match () {
-        () if failures::is_quota_error(message) => Infrastructure::QuotaExceeded,
+        () if is_quota_error(message) => Infrastructure::QuotaExceeded,
         () if facts.has_application_failed() => Infrastructure::Blocked,
         () => Infrastructure::Provisioning,
     };

@@ -10,7 +10,7 @@ use testplatform_apis::{
 
 use super::facts::InstanceFacts;
 use crate::cluster::backends::{
-    common::templated::{FailureCondition, Sentence, is_network_error},
+    common::templated::{FailureCondition, is_network_error, is_quota_error},
     hosted_cluster::UnderlyingCluster,
 };
 
@@ -20,11 +20,6 @@ const CAAS_GRACE: SignedDuration = SignedDuration::from_mins(3);
 const ARGO_GRACE: SignedDuration = SignedDuration::from_mins(5);
 /// Grace period for failures of the setup inside the cluster.
 const SETUP_GRACE: SignedDuration = SignedDuration::from_mins(10);
-
-/// Whether a sentence is one about what others may free.
-pub(super) fn is_quota_error(message: &str) -> bool {
-    Sentence::parse(message).contains_any(&["quota", "limit exceeded"])
-}
 
 /// After how long what the phase says is final, if ever. Where a HostedCluster is there, what Argo CD says of its chart is not.
 fn grace_period(facts: &InstanceFacts<'_>) -> Option<SignedDuration> {

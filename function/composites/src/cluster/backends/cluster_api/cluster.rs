@@ -14,7 +14,7 @@ use super::{
     topology::{
         image_variable, previous_spec, read_variables, set_deletion_timeouts, set_or_remove, variable_list,
     },
-    workers,
+    variables, workers,
 };
 use crate::cluster::{
     backends::common::{prerequisites, templated::members::set},
@@ -27,6 +27,10 @@ pub(super) fn build_spec(
     observed: &Observed,
     planned: Option<(ClusterApiRequest<'_>, &RolloutPlan)>,
 ) -> Map<String, Value> {
+    let adopts = planned.is_some_and(|(_, plan)| plan.next_step == RolloutStep::AdoptVariables);
+    if let Some(adopted) = adopts.then(|| variables::adopt_variables(observed)).flatten() {
+        return adopted;
+    }
     let standing = || planned.and_then(|(wanted, _)| wanted.accepted_spec(observed));
     match (standing().or_else(|| previous_spec(observed)), planned) {
         (Some(before), Some((wanted, plan))) => apply_changes(
@@ -77,7 +81,7 @@ fn apply_changes(
     let release = match turn {
         RolloutStep::Done => Some(&wanted.spec.release),
         RolloutStep::Upgrade { to, .. } => Some(to),
-        RolloutStep::Wait | RolloutStep::Unreachable => as_is,
+        RolloutStep::Wait | RolloutStep::AdoptVariables | RolloutStep::Unreachable => as_is,
     };
     let rebase = matches!(turn, RolloutStep::Upgrade { rebase: true, .. });
     let mut variables = read_variables(topology.get("variables"));

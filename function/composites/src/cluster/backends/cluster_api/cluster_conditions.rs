@@ -172,6 +172,11 @@ fn spec_condition(
             let message = "is requested after the current change has finished";
             return not(SpecLevel::Queued, format!("version {version} {message}"));
         }
+        (RolloutStep::AdoptVariables, _) => {
+            let message =
+                "the cluster keeps its class until the hub has accepted its variables as requested ones";
+            return not(SpecLevel::Applying, message.to_owned());
+        }
         (RolloutStep::Upgrade { to, .. }, _) => {
             return rolls(&to.version.as_ref().map(ToString::to_string).unwrap_or_default());
         }

@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value};
 use testplatform_apis::{
+    collect,
     names::ours,
     template::{effective::Effective, entry::find_upgrade_path, version::Version},
 };
 
-use super::{ClusterApi, ClusterApiRequest, facts::TopologyFacts, topology};
+use super::{ClusterApi, ClusterApiRequest, facts::TopologyFacts, topology, variables};
 use crate::{
     cluster::{
         catalog::templates::Rollout,
@@ -30,6 +31,8 @@ pub(super) enum RolloutStep {
         /// Whether class and variables are to be those of the template as it is now.
         rebase: bool,
     },
+    /// The variables that the hub has, as they are. The next class comes after that: it may not define all of them.
+    AdoptVariables,
     /// Nothing: the template has no version any more by way of which the cluster would go.
     Unreachable,
 }
@@ -96,9 +99,17 @@ pub(super) fn plan_rollout(observed: &Observed, wanted: ClusterApiRequest<'_>) -
             next().map_or(RolloutStep::Unreachable, |to| RolloutStep::Upgrade { to, rebase })
         }
     };
+    let turn = match turn {
+        RolloutStep::Upgrade { rebase: true, .. } if variables::must_be_adopted(observed, wanted) => {
+            RolloutStep::AdoptVariables
+        }
+        other => other,
+    };
     let requested = match &turn {
         RolloutStep::Upgrade { to, .. } => to.version.clone(),
-        RolloutStep::Done | RolloutStep::Wait | RolloutStep::Unreachable => None,
+        RolloutStep::Done | RolloutStep::Wait | RolloutStep::AdoptVariables | RolloutStep::Unreachable => {
+            None
+        }
     };
     let requested = requested.unwrap_or_else(|| at.clone());
     let steps = |from: &Version| {
@@ -180,23 +191,26 @@ fn version_of(topology: &Map<String, Value>) -> Option<Version> {
     Version::try_from(topology.get("version")?.as_str()?.to_owned()).ok()
 }
 
-/// `credentials` are asked only where there is no writer: beside one that has arrived they may be of before that, in a cache.
 fn recorded_origin(observed: &Observed) -> Option<(String, Version)> {
-    let note = match &observed.primary {
-        Some(primary) => primary.object.metadata.annotation(ours::ROLLS_FROM),
-        None => observed.credentials_annotation(ours::ROLLS_FROM),
-    };
-    let (template, version) = note?.rsplit_once('/')?;
+    let (template, version) = topology::recorded_annotation(observed, ours::ROLLS_FROM)?.rsplit_once('/')?;
     Some((template.to_owned(), Version::try_from(version.to_owned()).ok()?))
 }
 
-/// Annotation: template and version from which the cluster is upgraded.
-pub(super) fn origin_annotation(observed: &Observed, plan: Option<RolloutPlan>) -> Map<String, Value> {
-    let from = match plan {
-        Some(plan) => plan.origin,
-        None => recorded_origin(observed),
+/// Annotations: template and version from which the cluster is upgraded, and the class whose variables were requested for that.
+pub(super) fn rollout_annotations(observed: &Observed, plan: Option<RolloutPlan>) -> Map<String, Value> {
+    let adopted = || topology::recorded_annotation(observed, ours::ADOPTED_CLASS).map(str::to_owned);
+    let (from, class) = match plan {
+        Some(RolloutPlan { origin, next_step: RolloutStep::AdoptVariables, .. }) => {
+            (origin, variables::hub_class(observed))
+        }
+        Some(plan) => {
+            // Until the next class is accepted. It may be requested at the version that the cluster has, with no origin to keep.
+            let is_requested = matches!(plan.next_step, RolloutStep::Upgrade { rebase: true, .. });
+            let class = adopted().filter(|_| is_requested || plan.origin.is_some());
+            (plan.origin, class)
+        }
+        None => (recorded_origin(observed), adopted()),
     };
-    let note =
-        from.map(|(template, version)| (ours::ROLLS_FROM.to_owned(), format!("{template}/{version}").into()));
-    note.into_iter().collect()
+    let from = from.map(|(template, version)| format!("{template}/{version}"));
+    collect::to_text_object([(ours::ROLLS_FROM, from), (ours::ADOPTED_CLASS, class)])
 }

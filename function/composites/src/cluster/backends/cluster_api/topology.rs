@@ -15,6 +15,15 @@ use crate::cluster::{
 /// Members of the hub's spec that belong to this function: controllers write the rest.
 const OURS: [&str; 3] = ["availabilityGates", "clusterNetwork", "topology"];
 
+/// An annotation of a rollout. `credentials` are asked only where there is no primary Object: beside one that has arrived they may be of before
+/// that, in a cache.
+pub(super) fn recorded_annotation<'o>(observed: &'o Observed, key: &str) -> Option<&'o str> {
+    match &observed.primary {
+        Some(primary) => primary.object.metadata.annotation(key),
+        None => observed.credentials_annotation(key),
+    }
+}
+
 /// Spec of the previous request.
 pub(super) fn previous_spec(observed: &Observed) -> Option<Map<String, Value>> {
     let hub_spec = facts::observed_cluster(observed).map(|remote| &remote.spec);

@@ -19,7 +19,7 @@ pub(super) fn set_workers(topology: &mut Map<String, Value>, wanted: ClusterApiR
     let before = topology.remove("workers").unwrap_or_default();
     let of = |group: &str| deployments(&before).find(|d| d["name"] == group).and_then(Value::as_object);
     let mut groups: Vec<&NodeGroupSpec<ClusterApi>> = wanted.backend_spec.groups.iter().collect();
-    collect::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
+    groups.sort_by(|a, b| a.name.cmp(&b.name));
     let all: Value =
         groups.into_iter().filter_map(|group| build_deployment(group, of(&group.name), rebase)).collect();
     let mut workers = Map::new();

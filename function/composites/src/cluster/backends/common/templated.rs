@@ -7,7 +7,7 @@ mod orphans;
 mod sentence;
 mod status;
 
-pub(in crate::cluster::backends) use failure::{FailureCondition, is_network_error};
+pub(in crate::cluster::backends) use failure::{FailureCondition, is_network_error, is_quota_error};
 pub(in crate::cluster::backends) use orphans::{orphaned_resources, readiness_query, repeat_hosted};
 pub(in crate::cluster::backends) use sentence::Sentence;
 pub(in crate::cluster::backends) use status::{BackendStatus, unobserved_health};
@@ -153,7 +153,10 @@ impl<K: BackendDefinition> BackendRequest<'_, K> {
 }
 
 /// Requested members that exist on the hub, with the hub's values.
-fn shared_members(requested: &Map<String, Value>, there: &Map<String, Value>) -> Map<String, Value> {
+pub(in crate::cluster::backends) fn shared_members(
+    requested: &Map<String, Value>,
+    there: &Map<String, Value>,
+) -> Map<String, Value> {
     let both = requested.iter().filter_map(|(member, requested)| {
         let hub_value = there.get(member)?;
         let value = match (requested, hub_value) {

@@ -14,10 +14,11 @@ pub(in crate::cluster::backends) fn terminal_failures(
 ) -> Vec<FailureCondition> {
     let mut found = Vec::new();
     let conflict = facts.condition(conditions::CLUSTER_NETWORK_CIDR_CONFLICT).filter(|c| c.is_true());
-    let own = conditions::TERMINAL.iter().filter_map(|type_| facts.is_false(type_));
-    found.extend(own.map(|c| FailureCondition::from_condition(c, None, true)));
-    // An image is not valid either while its pull secret is missing, or its registry is not reached.
     let changed_at = facts.remote.metadata.status_changed_at;
+    // Some are asked of another API server in each reconcile, as the version of KubeVirt is.
+    let own = own_faults(facts).filter(|c| !is_network_error(&c.message));
+    found.extend(own.map(|c| FailureCondition::from_condition(c, None, true).since_message(changed_at)));
+    // An image is not valid either while its pull secret is missing, or its registry is not reached.
     found.extend(
         invalid_image(facts.status)
             .map(|c| FailureCondition::from_condition(c, None, true).since_message(changed_at)),
@@ -43,6 +44,11 @@ pub(in crate::cluster::backends) fn terminal_failures(
     found
 }
 
+/// The HostedCluster's own conditions that are not likely to pass.
+fn own_faults<'a>(facts: &'a HostedClusterFacts<'_>) -> impl Iterator<Item = &'a ObservedCondition> {
+    conditions::TERMINAL.iter().filter_map(|type_| facts.is_false(type_))
+}
+
 /// The condition that says that the release's image cannot be used, and never will be.
 pub(in crate::cluster::backends) fn invalid_image(
     status: &HostedClusterStatus,
@@ -65,6 +71,7 @@ pub(in crate::cluster::backends) fn transient_failures(
         conditions::SOFT.iter().filter(|type_| succeeding(type_)).filter_map(|type_| facts.is_false(type_));
     let mut found: Vec<FailureCondition> = degraded
         .into_iter()
+        .chain(own_faults(facts).filter(|c| is_network_error(&c.message)))
         .chain(blocked)
         .chain(soft)
         .map(|c| FailureCondition::from_condition(c, None, false))

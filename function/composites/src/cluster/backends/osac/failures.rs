@@ -1,4 +1,5 @@
-//! Failures of a ClusterOrder. A failed job is retried for ever, each time later. Three failures at the same spec count as terminal.
+//! Failures of a ClusterOrder. A failed job is retried for ever, each time later. [`MAX_FAILED_JOBS`] failures at the same spec count as
+//! terminal, but for those that pass with a quota or a network.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -12,12 +13,16 @@ use testplatform_apis::{
 
 use super::{facts::OrderFacts, remote::observed_order};
 use crate::cluster::{
-    backends::{common::templated::FailureCondition, hosted_cluster},
+    backends::{
+        common::templated::{FailureCondition, is_network_error, is_quota_error},
+        hosted_cluster,
+    },
     observed::Observed,
 };
 
-/// How often the job may fail at one spec.
-const MAX_FAILED_JOBS: usize = 3;
+/// How often the job may fail at one spec. OSAC waits for two minutes after the start of a failed job, and twice as long after each further one
+/// (`HandleBackoff` of osac-operator), so these are half an hour: longer than its automation is away for an update.
+const MAX_FAILED_JOBS: usize = 5;
 /// Maximum length of a recorded job id.
 const MAX_JOB_ID: usize = 64;
 
@@ -99,7 +104,9 @@ pub(super) fn terminal_failures(facts: &OrderFacts<'_>, observed: &Observed) -> 
     let given_up = observed.annotation(ours::FAILED).is_some();
     let often = given_up || failed_jobs(observed).1.len() >= MAX_FAILED_JOBS;
     let job = if given_up { last() } else { now() };
-    job.filter(|_| often).map(|job| job_failure(job, true)).into_iter().collect()
+    let passes = |job: &&Job| is_quota_error(&job.message) || is_network_error(&job.message);
+    let job = job.filter(|job| given_up || (often && !passes(job)));
+    job.map(|job| job_failure(job, true)).into_iter().collect()
 }
 
 /// What may pass: the weightiest first.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
@@ -58,6 +59,13 @@ pub(super) fn numbers_classes(observed: &Observed, order: &str) -> Option<bool> 
 pub(super) fn is_missing(part: &NodePoolObject) -> bool {
     let synced = find_condition(&part.object.status.conditions, "Synced");
     synced.is_some_and(found_none) && is_current(&part.object)
+}
+
+/// Whether the hub has had no NodePool of the observed name for as long as this.
+pub(super) fn is_missing_for(part: &NodePoolObject, time: SignedDuration, now: Timestamp) -> bool {
+    let synced = find_condition(&part.object.status.conditions, "Synced");
+    let since = synced.and_then(|synced| synced.last_transition_time);
+    is_missing(part) && since.is_some_and(|since| now.duration_since(since) >= time)
 }
 
 /// Position of the request for a resource class.

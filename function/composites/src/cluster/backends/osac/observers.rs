@@ -1,5 +1,6 @@
 //! Observer Objects for the underlying objects of an order: its HostedCluster, and the NodePool of each node group.
 
+use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
     collect,
@@ -84,8 +85,11 @@ pub(super) fn build_resources(
     hosted.into_iter().chain(of_groups).collect()
 }
 
+/// How long a NodePool with a number is looked for before the other name has its turn.
+const TURN: SignedDuration = SignedDuration::from_mins(5);
+
 /// The name of the NodePool of a resource class. While no NodePool of the order was seen it is the one without a number, until it turns out that
-/// there is none after the automation has finished.
+/// there is none after the automation has finished. If there is none with a number either, the names take turns.
 fn choose_name(
     observed: &Observed,
     part: Option<&NodePoolObject>,
@@ -102,8 +106,10 @@ fn choose_name(
         (None, Some(before)) if Some(before) == plain.as_deref() => {
             part.is_some_and(nodes::is_missing) && is_made()
         }
-        (None, Some(before)) => nodes::is_numbered(before, order, class),
-        (None, None) => false,
+        (None, Some(before)) if nodes::is_numbered(before, order, class) => {
+            !part.is_some_and(|part| nodes::is_missing_for(part, TURN, observed.now))
+        }
+        (None, Some(_) | None) => false,
     };
     if is_numbered { numbered } else { plain }
 }

@@ -3,8 +3,11 @@
 use std::fmt;
 
 use testplatform_apis::{
-    hub::{Facts, Hub, NoHub, PartialVersion, Versions},
-    template::Backend,
+    hub::{Facts, Hub, NoHub, PartialVersion, Versions, cluster_class_key},
+    template::{
+        Backend,
+        kind::{ClassNamespace, ClusterClassName},
+    },
 };
 
 use super::PlacementRequest;
@@ -26,6 +29,8 @@ pub enum Rejection {
     Class(String),
     /// It makes no nodes in a zone.
     Zone(String),
+    /// It has no class of clusters of that name: kind and name.
+    ClusterClass(&'static str, String),
     /// It was given up for this claim.
     GivenUp,
     /// It takes no new claims.
@@ -63,9 +68,12 @@ impl Rejection {
     /// Reason to report if no other hub came closer.
     pub const fn reason(&self) -> NoHub {
         match self {
-            Self::Broken(_) | Self::Backend(_) | Self::Label(..) | Self::Class(_) | Self::Zone(_) => {
-                NoHub::NoHubMatches
-            }
+            Self::Broken(_)
+            | Self::Backend(_)
+            | Self::Label(..)
+            | Self::Class(_)
+            | Self::Zone(_)
+            | Self::ClusterClass(..) => NoHub::NoHubMatches,
             Self::Tenant => NoHub::TenantNotAllowed,
             Self::Version(_) => NoHub::VersionUnsupported,
             Self::GivenUp
@@ -88,6 +96,7 @@ impl fmt::Display for Rejection {
             Self::Version(version) => write!(f, "it cannot create version {version}"),
             Self::Class(class) => write!(f, "it has no nodes of class {class}"),
             Self::Zone(zone) => write!(f, "it creates no nodes in zone {zone}"),
+            Self::ClusterClass(kind, name) => write!(f, "it has no {kind} {name}"),
             Self::GivenUp => f.write_str("it could not be reached for this claim before"),
             Self::Closed => f.write_str("it takes no new clusters"),
             Self::Unwell(why) => write!(f, "it is not healthy: {why}"),
@@ -134,6 +143,9 @@ fn lasting_rejection(request: &PlacementRequest, hub: &Hub, facts: Option<&Facts
     if let Some(zone) = request.zones.iter().find(elsewhere) {
         return Some(Rejection::Zone(zone.clone()));
     }
+    if let Some((kind, name)) = missing_cluster_class(request, hub, facts) {
+        return Some(Rejection::ClusterClass(kind, name));
+    }
     let version = request.version.as_ref().filter(|version| !can_make(hub, facts, request.backend, version));
     version.map(|version| Rejection::Version(version.clone()))
 }
@@ -172,6 +184,32 @@ fn transient_rejection(request: &PlacementRequest, hub: &Hub, facts: Option<&Fac
     let provisioning = facts.and_then(Facts::provisioning_count)?;
     let max = hub.max_provisioning.filter(|max| provisioning >= i64::from(*max))?;
     Some(Rejection::Slots { provisioning, max })
+}
+
+/// Kind and name of the class of clusters that the hub lacks. A hub that reports none may have any.
+fn missing_cluster_class(
+    request: &PlacementRequest,
+    hub: &Hub,
+    facts: Option<&Facts>,
+) -> Option<(&'static str, String)> {
+    let kind = request.backend.descriptor().cluster_class?.kind;
+    let reported = facts?.backend_facts(request.backend)?.cluster_classes.as_ref()?;
+    let ClusterClassName { namespace, name } = request.cluster_class.as_ref()?;
+    let namespace = match namespace {
+        ClassNamespace::None => None,
+        ClassNamespace::Named(namespace) => Some(namespace.clone()),
+        ClassNamespace::OfCluster => {
+            let of_hub = || hub.resolve_namespace(request.backend, request.tenant.as_deref());
+            match request.namespace.clone().map(Ok).or_else(of_hub) {
+                Some(Ok(namespace)) => Some(namespace),
+                // The placement reports it.
+                Some(Err(_)) => return None,
+                None => Some(request.backend.descriptor().default_namespace.to_owned()),
+            }
+        }
+    };
+    let name = cluster_class_key(namespace.as_deref(), name);
+    (!reported.contains(&name)).then_some((kind, name))
 }
 
 /// How many clusters a hub has: counted there, else by the Objects that go by its ProviderConfig, else none that are known of.

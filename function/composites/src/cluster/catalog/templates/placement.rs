@@ -160,6 +160,8 @@ fn placement_request(
         version: resolved.release.version.as_ref().map(ToString::to_string),
         classes: resolved.backend_spec.nodes_per_class(),
         zones: resolved.backend_spec.zones(),
+        cluster_class: resolved.backend_spec.cluster_class(),
+        namespace: resolved.namespace.as_ref().map(ToString::to_string),
         excluded: excluded.clone(),
     }
 }

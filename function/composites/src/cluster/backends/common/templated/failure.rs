@@ -75,6 +75,11 @@ impl FailureCondition {
     }
 }
 
+/// Whether a sentence is one about a quota or a limit, which others free again.
+pub(in crate::cluster::backends) fn is_quota_error(message: &str) -> bool {
+    Sentence::parse(message).contains_any(&["quota", "limit exceeded"])
+}
+
 /// Whether a sentence is one about the way to a server, which heals.
 pub(in crate::cluster::backends) fn is_network_error(message: &str) -> bool {
     Sentence::parse(message).is_network_error()

@@ -25,7 +25,8 @@ use crate::{
 const PART_ANNOTATIONS: [&str; 3] = [ours::NODE_BASE, ours::NODE_CLASS, ours::REMOTE_UID];
 
 /// Annotations of backends on their primary Objects.
-const BACKEND_ANNOTATIONS: [&str; 3] = [ours::NODE_CLASSES, ours::FAILED_JOBS, ours::ROLLS_FROM];
+const BACKEND_ANNOTATIONS: [&str; 4] =
+    [ours::NODE_CLASSES, ours::FAILED_JOBS, ours::ROLLS_FROM, ours::ADOPTED_CLASS];
 
 /// `credentials`, which remembers what was given up; and what is beside a writer that is lost. With what it looks at or carries a cluster goes on,
 /// until somebody who knows where that is helps, or nothing is left of it.

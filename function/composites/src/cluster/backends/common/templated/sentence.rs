@@ -54,6 +54,12 @@ impl Sentence {
             "connection reset",
             "eof",
             "deadline exceeded",
+            "connection error",
+            "no route to host",
+            "network is unreachable",
+            "unable to handle the request",
+            "internal error occurred",
+            "too many requests",
         ];
         self.contains_any(&symptoms)
             || self.has_number(|number| matches!(number, 429 | 500 | 502 | 503 | 504))
@@ -76,6 +82,11 @@ mod tests {
     #[case("Expected HTTP response code [200 204], but got 503 instead", true)]
     #[case("status code: 503, request id: 1", true)]
     #[case("HTTP/1.1 502", true)]
+    #[case(
+        "unable to validate OpenShift Virtualization version due to connection error: the server is currently unable to handle the request",
+        true
+    )]
+    #[case("dial tcp 10.0.0.1:6443: connect: no route to host", true)]
     #[case("the answer was {\"code\":504,\"message\":\"x\"}", true)]
     #[case("it answered 500.", true)]
     #[case("Machine pr-503-x7k2p is not ready", false)]

@@ -13,17 +13,20 @@ use testplatform_apis::{
 };
 
 use super::FailureCondition;
-use crate::cluster::{
-    backends::{
-        BackendCondition, Health, Stage,
-        api::MAX_DIAGNOSTICS,
-        common::{
-            bundles,
-            published_credentials::{PublishedCredentials, is_admin_published, read_published},
+use crate::{
+    cluster::{
+        backends::{
+            BackendCondition, Health, Stage,
+            api::MAX_DIAGNOSTICS,
+            common::{
+                bundles,
+                published_credentials::{PublishedCredentials, is_admin_published, read_published},
+            },
         },
+        observed::{Observed, PrimaryObject},
+        request::{Templated, Validated},
     },
-    observed::{Observed, PrimaryObject},
-    request::{Templated, Validated},
+    objects::SyncState,
 };
 
 /// State of a cluster as a backend observes it.
@@ -116,6 +119,10 @@ impl BackendStatus<'_> {
             health.teardown_failure = if goes { message } else { Some(undelivered()) };
         }
 
+        if health.teardown_failure.is_none() {
+            health.teardown_failure = refused_deletion(observed, self.kind);
+        }
+
         let awaited = if ever_ready { &self.degrading } else { &self.terminal };
         let counting = awaited
             .iter()
@@ -191,6 +198,15 @@ impl BackendStatus<'_> {
             None => (None, Some((Credentials::SecretMissing, "the hub has not published them yet".into()))),
         }
     }
+}
+
+/// Why provider-kubernetes cannot delete the object of the cluster: it tries the manifest before that, and the hub refuses even what it has itself.
+fn refused_deletion(observed: &Observed, kind: &str) -> Option<String> {
+    let primary = observed.primary.as_ref().filter(|primary| primary.is_deleting())?;
+    let SyncState::Refused(message) = &primary.sync else { return None };
+    let cause =
+        "the hub refuses every change of it, and provider-kubernetes deletes nothing that it cannot apply";
+    Some(bounded(&format!("the {kind} has to be deleted on the hub: {cause}: {message}"), 768))
 }
 
 /// Whether what is known of the cluster is of now.
