@@ -127,11 +127,28 @@ fn classify_failure(synced: &ObservedCondition, pinned: bool) -> SyncState {
     if let Some(outage) = Outage::of(text) {
         return SyncState::Unavailable(outage);
     }
-    if has(&["create failed", "update failed", "cannot get desired state"]) {
+    if has(&REFUSED_CREATION) || has(&["update failed", "cannot get desired state"]) {
         return SyncState::Refused(strip_error_layers(text));
+    }
+    // The object may have been created all the same, so this is no refusal.
+    if has(&["create failed"]) {
+        return SyncState::Unavailable(Outage::Failing(
+            "the cause is not known; condition Synced of the Object has the message",
+        ));
     }
     SyncState::Unavailable(Outage::Unreachable("it cannot be observed"))
 }
+
+/// Words with which an API server refuses a creation, beside those of admission: a conflict of field managers, a name that is taken, a namespace
+/// that is missing, and objects that it cannot read.
+const REFUSED_CREATION: [&str; 6] = [
+    "Apply failed with ",
+    " already exists",
+    "\" not found",
+    "the server rejected our request",
+    "failed to create typed patch object",
+    "strict decoding error",
+];
 
 /// Whether the API server rejects the uid first: it lists errors of metadata before others.
 fn is_uid_conflict(text: &str) -> bool {
@@ -204,6 +221,20 @@ mod tests {
     #[case(
         "create failed: cannot create object: Internal error occurred: failed calling webhook \"w\": failed to call webhook: Post \"https://w.x.svc:443/v\": dial tcp 10.0.0.9:443: connect: connection refused",
         SyncState::Unavailable(Outage::Failing("one of its admission webhooks does not answer"))
+    )]
+    #[case(
+        "create failed: cannot create object: cannot create object: Apply failed with 1 conflict: conflict with \"x\"",
+        SyncState::Refused("Apply failed with 1 conflict: conflict with \"x\"".into())
+    )]
+    #[case(
+        "create failed: cannot create object: cannot create object: namespaces \"x\" not found",
+        SyncState::Refused("namespaces \"x\" not found".into())
+    )]
+    #[case(
+        "create failed: cannot create object: cannot create object: stream error: stream ID 7; INTERNAL_ERROR; received from peer",
+        SyncState::Unavailable(Outage::Failing(
+            "the cause is not known; condition Synced of the Object has the message"
+        ))
     )]
     #[case("", SyncState::Unavailable(Outage::Unreachable("it cannot be observed")))]
     fn synced_texts_are_told_apart(#[case] message: &str, #[case] expected: SyncState) {

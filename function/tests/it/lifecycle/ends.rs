@@ -127,6 +127,21 @@ fn a_failed_job_is_failed_for_good() {
     }
 }
 
+/// A creation whose result got lost on the way may have made a cluster, so the teardown waits for a search on the hub.
+#[test]
+fn teardown_waits_while_the_result_of_the_creation_is_unknown() {
+    let words = "stream error: stream ID 7; INTERNAL_ERROR; received from peer";
+    let mut world = World { refuses: Some(words.into()), ..World::default() };
+    world.settle();
+    assert_eq!(world.phase(), "Pending");
+    assert_eq!(is(&world, "RemoteConsistent"), pair("False", "HubFailing"));
+    world.spec["tearDownCluster"] = json!(true);
+    world.pass();
+    assert_eq!(world.phase(), "Deprovisioning");
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 0), "nothing was found");
+}
+
 #[test]
 fn refused_request_is_failed_with_a_reason() {
     let mut world = World::default();
