@@ -107,6 +107,11 @@ pub enum Subcommand {
         /// How long to wait; none: until it is gone.
         timeout: Option<SignedDuration>,
     },
+    /// Check whether the cluster and the namespace can have claims.
+    Doctor {
+        /// How to print.
+        format: WhyFormat,
+    },
     /// Print the completion script of a shell.
     Completion {
         /// The shell.
@@ -198,11 +203,7 @@ fn read_subcommand(name: &str, matches: &ArgMatches) -> Result<Subcommand, Stop>
         },
         "why" => Subcommand::Why {
             name: name_of(),
-            format: match of("output").as_deref() {
-                Some("json") => WhyFormat::Json,
-                Some("yaml") => WhyFormat::Yaml,
-                _ => WhyFormat::Text,
-            },
+            format: read_format(matches),
             watch: matches.get_flag("watch"),
         },
         "wait" => read_wait(name_of(), matches)?,
@@ -220,6 +221,7 @@ fn read_subcommand(name: &str, matches: &ArgMatches) -> Result<Subcommand, Stop>
             let span = span.ok_or_else(|| usage_error("--by or --to is missing".to_owned()))?;
             Subcommand::Extend { name: name_of(), span }
         }
+        "doctor" => Subcommand::Doctor { format: read_format(matches) },
         "completion" => Subcommand::Completion { shell: of("shell").unwrap_or_default() },
         _ => Subcommand::Down {
             name: name_of(),
@@ -228,6 +230,14 @@ fn read_subcommand(name: &str, matches: &ArgMatches) -> Result<Subcommand, Stop>
             timeout: read_duration(matches, "timeout")?.map(GoDuration::as_signed),
         },
     })
+}
+
+fn read_format(matches: &ArgMatches) -> WhyFormat {
+    match text(matches, "output").as_deref() {
+        Some("json") => WhyFormat::Json,
+        Some("yaml") => WhyFormat::Yaml,
+        _ => WhyFormat::Text,
+    }
 }
 
 fn read_wait(name: String, matches: &ArgMatches) -> Result<Subcommand, Stop> {

@@ -1,6 +1,7 @@
 //! Commands of the plugin, one module for each.
 
 pub mod completion;
+pub mod doctor;
 pub mod down;
 pub mod extend;
 pub mod get;
@@ -43,6 +44,7 @@ pub fn run(ask: &Subcommand, session: &mut Session<'_>) -> Result<(), Stop> {
         Subcommand::Wait { name, target, timeout } => wait::run(session, name, target, *timeout),
         Subcommand::Logs { name } => open::print_logs_url(session, name),
         Subcommand::Open { name, page } => open::run(session, name, *page),
+        Subcommand::Doctor { format } => doctor::run(session, *format),
         Subcommand::Completion { shell } => completion::print_script(session, shell),
         Subcommand::Kubeconfig { name, out, merge } => kubeconfig::run(session, name, out.as_deref(), *merge),
         Subcommand::Extend { name, span } => extend::run(session, name, *span),

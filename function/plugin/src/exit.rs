@@ -23,13 +23,15 @@ pub enum Exit {
     Over,
     /// The lifetime was set, and the cluster may end before it is over.
     Shorter,
+    /// The cluster or the namespace lacks something that claims need.
+    Incomplete,
     /// Somebody pressed Ctrl-C. The number is what a shell makes of SIGINT, by which `main` ends the program then.
     Interrupted,
 }
 
 impl Exit {
     /// Every code, in the order of the numbers.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Done,
         Self::Error,
         Self::Usage,
@@ -39,6 +41,7 @@ impl Exit {
         Self::LeftBehind,
         Self::Over,
         Self::Shorter,
+        Self::Incomplete,
         Self::Interrupted,
     ];
 
@@ -54,6 +57,7 @@ impl Exit {
             Self::LeftBehind => 6,
             Self::Over => 7,
             Self::Shorter => 8,
+            Self::Incomplete => 9,
             Self::Interrupted => 130,
         }
     }
@@ -70,6 +74,7 @@ impl Exit {
             Self::LeftBehind => "torn down, but the job ended badly: check the cloud account for leftovers",
             Self::Over => "the cluster is gone, or is being torn down",
             Self::Shorter => "the lifetime was set, and the cluster may end before it is over",
+            Self::Incomplete => "the cluster or the namespace lacks something that claims need",
             Self::Interrupted => "interrupted by Ctrl-C; nothing is cancelled",
         }
     }

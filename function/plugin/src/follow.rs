@@ -73,7 +73,7 @@ impl<'k> Follower<'k> {
             return Err(Stop::new(Exit::NotYet, "the time is over", ""));
         }
         match self.watch.next(now, TICK) {
-            Ok(WatchStep::Nothing) => Ok(Observation::Unchanged),
+            Ok(WatchStep::Nothing | WatchStep::Restarted) => Ok(Observation::Unchanged),
             Ok(WatchStep::Output(text)) => Ok(Observation::Output(text)),
             Ok(WatchStep::Object(object)) => self.accept_object(object),
             Ok(WatchStep::Deleted(_)) | Err(Trouble::NotFound(_)) => Err(self.report_absence()),

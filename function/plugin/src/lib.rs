@@ -5,7 +5,7 @@
 //! ```
 //!
 //! It reaches clusters only by running kubectl, so that it supports all of kubectl's connection methods. Processing of the answers is pure:
-//! `trouble`, `claim`, `facts`, `observed_secret`, `events`, `chain`, `wait`, `explanation`, `existing`, `advice`, `runbook`, `estimate`,
+//! `trouble`, `claim`, `facts`, `observed_secret`, `events`, `chain`, `wait`, `explanation`, `diagnosis`, `existing`, `advice`, `runbook`, `estimate`,
 //! `offers`, `table`, `field_path`, `wait_target`, `style` and `config`. I/O is in `kubectl`, `aside`, `follow`, `steady_watch`, `session` and
 //! the commands. `commands::completion` answers shells and kubectl before a command line is read.
 //!
@@ -19,6 +19,7 @@ pub mod claim;
 pub mod command_context;
 pub mod commands;
 pub mod config;
+pub mod diagnosis;
 pub mod estimate;
 pub mod events;
 pub mod existing;

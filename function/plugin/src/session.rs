@@ -96,8 +96,21 @@ impl Session<'_> {
         self.way.about(command, claim)
     }
 
-    /// The flavours that the cluster serves.
+    /// The flavours that the cluster serves, at least one.
     pub fn served_kinds(&self) -> Result<Vec<Flavour>, Stop> {
+        let found = self.find_served_kinds()?;
+        if found.is_empty() {
+            return Err(Stop::new(
+                Exit::Error,
+                "this cluster serves neither testplatformclusters nor testclusters of ci.openshift.org",
+                "Is it the right one? `kubectl config current-context` shows its name; --context selects another.",
+            ));
+        }
+        Ok(found)
+    }
+
+    /// The flavours that the cluster serves; empty if it serves none.
+    pub fn find_served_kinds(&self) -> Result<Vec<Flavour>, Stop> {
         let group = format!("--api-group={GROUP}");
         let (printed, trouble) = self.kubectl.run_with_output(&["api-resources", &group, "-oname"], None)?;
         let served = |f: &Flavour| printed.lines().any(|line| line.trim() == f.resource());
@@ -106,11 +119,7 @@ impl Session<'_> {
             // A group of others that is down, as that of metrics, fails the whole question and is no matter here.
             _ if !found.is_empty() => Ok(found),
             Some(trouble) => Err(trouble.into()),
-            None => Err(Stop::new(
-                Exit::Error,
-                "this cluster serves neither testplatformclusters nor testclusters of ci.openshift.org",
-                "Is it the right one? `kubectl config current-context` shows its name; --context selects another.",
-            )),
+            None => Ok(found),
         }
     }
 

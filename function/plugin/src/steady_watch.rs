@@ -14,6 +14,8 @@ use super::{
 const MAX_REFUSALS: u8 = 3;
 /// The longest pause between two attempts, in seconds.
 const MAX_PAUSE: i64 = 15;
+/// A watch that lasted for so long was ended by its time limit, which is about five minutes in kubectl, and not by a fault.
+const SOUND: SignedDuration = SignedDuration::from_mins(1);
 
 /// Result of one step.
 pub enum WatchStep {
@@ -21,6 +23,8 @@ pub enum WatchStep {
     Object(Value),
     /// An object was deleted; its last state.
     Deleted(Value),
+    /// The watch runs again after a gap, in which deletions are not reported.
+    Restarted,
     /// Nothing new.
     Nothing,
     /// kubectl said something, such as how to log in, or the watch is interrupted.
@@ -34,6 +38,8 @@ pub struct SteadyWatch<'k> {
     /// Name of the only object; none if the watch is about many.
     name: Option<String>,
     watch: Option<Watch>,
+    /// When the last watch was started; none before the first.
+    started: Option<Timestamp>,
     next_attempt: Timestamp,
     pause: i64,
     refusals: u8,
@@ -54,7 +60,16 @@ impl<'k> SteadyWatch<'k> {
         arguments.extend(["--watch", "--output-watch-events", "-ojson"]);
         let arguments = arguments.into_iter().map(str::to_owned).collect();
         let name = name.map(str::to_owned);
-        Self { kubectl, arguments, name, watch: None, next_attempt: now, pause: 1, refusals: 0 }
+        Self {
+            kubectl,
+            arguments,
+            name,
+            watch: None,
+            started: None,
+            next_attempt: now,
+            pause: 1,
+            refusals: 0,
+        }
     }
 
     /// Waits a moment for the next event.
@@ -68,6 +83,9 @@ impl<'k> SteadyWatch<'k> {
             } else {
                 let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
                 self.watch = Some(self.kubectl.watch(&arguments)?);
+                if self.started.replace(now).is_some() {
+                    return Ok(WatchStep::Restarted);
+                }
             }
             return Ok(WatchStep::Nothing);
         };
@@ -85,8 +103,11 @@ impl<'k> SteadyWatch<'k> {
 
     fn end_watch(&mut self, text: &str, now: Timestamp) -> Result<WatchStep, Trouble> {
         self.watch = None;
+        if self.started.is_some_and(|started| now.duration_since(started) >= SOUND) {
+            self.pause = 1;
+        }
         self.next_attempt = now + SignedDuration::from_secs(self.pause);
-        // After an event the pause is one second again; the end of such a watch is no news.
+        // After an event, or a long time without any, the pause is one second again; the end of such a watch is no news.
         let quiet = self.pause == 1 && (text.is_empty() || text.contains("Client.Timeout"));
         self.pause = (self.pause * 2).min(MAX_PAUSE);
         match Trouble::of(text, self.name.as_deref()) {

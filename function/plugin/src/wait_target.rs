@@ -1,6 +1,9 @@
 //! The state that `wait` waits for.
 
-use testplatform_apis::{condition::ConditionType, phase::Phase};
+use testplatform_apis::{
+    condition::{ConditionType, TemplateConditionType},
+    phase::Phase,
+};
 
 use super::{
     claim::{Claim, ClaimState, ReportedCondition, conditions},
@@ -83,12 +86,29 @@ impl WaitTarget {
                 _ => !matches!(phase, Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed),
             },
             Self::Condition { type_, status } => {
-                type_.eq_ignore_ascii_case(ConditionType::ClusterReady.as_str())
-                    && status.eq_ignore_ascii_case("True")
+                status.eq_ignore_ascii_case("True") && !may_still_become_true(type_)
             }
         };
         (is_lost && !self.is_met(claim)).then_some(final_state)
     }
+}
+
+/// Conditions that can become True although the claim has failed or its cluster is gone: those about its end, about the link to the hub, and
+/// those that Crossplane sets.
+fn may_still_become_true(type_: &str) -> bool {
+    let ours = [ConditionType::ProwJobCompleted, ConditionType::RemoteConsistent].map(ConditionType::as_str);
+    let others = [TemplateConditionType::TearDownComplete.as_str(), "Synced", "Ready", "Responsive"];
+    ours.iter().chain(&others).any(|other| type_.eq_ignore_ascii_case(other))
+}
+
+/// The type of the condition that a target names, if neither we set it nor the claim has it: it may be misspelt.
+pub fn unknown_condition<'t>(target: &'t WaitTarget, claim: &Claim) -> Option<&'t str> {
+    let WaitTarget::Condition { type_, .. } = target else { return None };
+    let ours = ConditionType::ALL.iter().map(|type_| type_.as_str());
+    let of_templates = TemplateConditionType::ALL.iter().map(|type_| type_.as_str());
+    let reported = conditions(&claim.object).map(ReportedCondition::type_);
+    let is_known = ours.chain(of_templates).chain(reported).any(|known| type_.eq_ignore_ascii_case(known));
+    (!is_known).then_some(type_)
 }
 
 /// Candidates of `--for` that most claims have.
@@ -162,14 +182,32 @@ mod tests {
         let failed = claim("Failed", "False");
         assert_eq!(lost("condition=ClusterReady", &failed), Some(Exit::Failed));
         assert_eq!(lost("phase=Ready", &failed), Some(Exit::Failed));
-        for reachable in
-            ["phase=Failed", "condition=ClusterReady=False", "condition=ProwJobCompleted", "delete"]
-        {
+        assert_eq!(lost("condition=CredentialsPublished", &failed), Some(Exit::Failed));
+        assert_eq!(lost("condition=clusterredy=true", &failed), Some(Exit::Failed), "also if it is misspelt");
+        for reachable in [
+            "phase=Failed",
+            "condition=ClusterReady=False",
+            "condition=ProwJobCompleted",
+            "condition=Ready",
+            "delete",
+        ] {
             assert_eq!(lost(reachable, &failed), None, "{reachable}");
         }
         let tearing = claim("Deprovisioning", "False");
         assert_eq!(lost("phase=Ready", &tearing), Some(Exit::Over));
         assert_eq!(lost("phase=Deprovisioned", &tearing), None);
         assert_eq!(lost("phase=Ready", &claim("Provisioning", "False")), None);
+    }
+
+    #[test]
+    fn condition_that_nobody_sets_is_unknown() {
+        let unknown = |text: &str| {
+            let target = WaitTarget::parse(text).unwrap();
+            unknown_condition(&target, &claim("Ready", "True")).map(str::to_owned)
+        };
+        assert_eq!(unknown("condition=ClusterRedy").as_deref(), Some("ClusterRedy"));
+        for known in ["condition=clusterready", "condition=TearDownComplete", "phase=Ready", "delete"] {
+            assert_eq!(unknown(known), None, "{known}");
+        }
     }
 }

@@ -104,14 +104,18 @@ fn requesting_commands() -> [Command; 2] {
     [offers, up]
 }
 
+fn program_format() -> Arg {
+    value("output", "FORMAT", "Format for programs: json or yaml").short('o').value_parser(["json", "yaml"])
+}
+
 /// Commands that show a claim.
 fn observing_commands() -> [Command; 5] {
     let get = Command::new("get")
         .about("List claims with their state, age and end")
         .arg(named().required(false))
         .arg(value("output", "FORMAT", "wide, or one of kubectl's: json, yaml, name, jsonpath=…").short('o'))
-        .arg(value("selector", "LABELS", "Label selector").short('l'))
-        .arg(switch("all-namespaces", "List the claims of all namespaces").short('A'))
+        .arg(value("selector", "LABELS", "Label selector").short('l').conflicts_with("name"))
+        .arg(switch("all-namespaces", "List the claims of all namespaces").short('A').conflicts_with("name"))
         .arg(
             value(
                 "sort-by",
@@ -125,11 +129,7 @@ fn observing_commands() -> [Command; 5] {
     let why = Command::new("why")
         .about("Show the objects from the claim to its kubeconfig, and what the claim waits for")
         .arg(named())
-        .arg(
-            value("output", "FORMAT", "Format for programs: json or yaml")
-                .short('o')
-                .value_parser(["json", "yaml"]),
-        )
+        .arg(program_format())
         .arg(switch("watch", "Print the answer again whenever it changes, until interrupted").short('w'));
     let wait = Command::new("wait")
         .about("Wait until a claim is in a state; by default until its cluster is ready")
@@ -151,8 +151,8 @@ fn observing_commands() -> [Command; 5] {
     [get, why, wait, logs, open]
 }
 
-/// Commands for a cluster that exists, and for the shell.
-fn using_commands() -> [Command; 4] {
+/// Commands for a cluster that exists, for the place of claims, and for the shell.
+fn using_commands() -> [Command; 5] {
     let kubeconfig = Command::new("kubeconfig")
         .about("Print the kubeconfig of a ready cluster")
         .arg(named())
@@ -174,6 +174,9 @@ fn using_commands() -> [Command; 4] {
         .arg(switch("wait", "Wait until it is gone"))
         .arg(switch("delete", "Also delete the claim; with --wait, after the cluster is gone"))
         .arg(timeout("Time limit of the wait, such as 30m").requires("wait"));
+    let doctor = Command::new("doctor")
+        .about("Check whether this cluster and namespace can have claims, and what to do if not")
+        .arg(program_format());
     let completion = Command::new("completion").about("Print the completion script of a shell").arg(
         Arg::new("shell")
             .value_name("SHELL")
@@ -181,7 +184,7 @@ fn using_commands() -> [Command; 4] {
             .value_parser(["bash", "zsh", "fish"])
             .help("Name of the shell"),
     );
-    [kubeconfig, extend, down, completion]
+    [kubeconfig, extend, down, doctor, completion]
 }
 
 /// Flags that are passed to kubectl.

@@ -21,7 +21,7 @@ const WAITING: &[Exit] = &[
     Exit::Interrupted,
 ];
 
-const COMMANDS: [CommandHelp; 11] = [
+const COMMANDS: [CommandHelp; 12] = [
     CommandHelp {
         name: "offers",
         examples: "
@@ -124,6 +124,14 @@ const COMMANDS: [CommandHelp; 11] = [
             Exit::Over,
             Exit::Interrupted,
         ],
+    },
+    CommandHelp {
+        name: "doctor",
+        examples: "
+  kubectl testplatform doctor
+  kubectl testplatform doctor -n team-a
+  kubectl testplatform doctor -o json | jq '.checks[] | select(.state == \"bad\")'",
+        exits: &[Exit::Done, Exit::Error, Exit::Usage, Exit::Incomplete],
     },
     CommandHelp {
         name: "completion",

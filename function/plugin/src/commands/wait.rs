@@ -3,12 +3,12 @@
 use jiff::SignedDuration;
 
 use super::super::{
-    claim::Claim,
+    claim::{Claim, ReportedCondition, conditions},
     exit::{Exit, Stop},
     follow::{Follower, Observation},
     screen::Screen,
     session::Session,
-    wait_target::{WaitTarget, condition_message},
+    wait_target::{WaitTarget, condition_message, unknown_condition},
 };
 
 /// Runs it. A timeout of zero checks once.
@@ -27,6 +27,11 @@ pub fn run(
         found => found?,
     };
     let label = claim.label();
+    if let Some(type_) = unknown_condition(target, &claim) {
+        let known = conditions(&claim.object).map(ReportedCondition::type_);
+        let known = known.filter(|type_| !type_.starts_with('_')).collect::<Vec<_>>().join(", ");
+        session.note(&format!("note: {label} has no condition {type_} yet; it has {known}"));
+    }
     let mut screen = Screen::default();
     let outcome = follow_until(session, &mut screen, claim, target, timeout);
     screen.clear(session);

@@ -1,8 +1,9 @@
 //! Files that the plugin writes: kubeconfigs for their owner alone, and its own history.
 
 use std::{
-    fs, io,
-    os::unix::fs::PermissionsExt as _,
+    fs,
+    io::{self, Write as _},
+    os::unix::fs::{PermissionsExt as _, lchown, symlink},
     process::{Command, Stdio},
     thread,
 };
@@ -17,6 +18,8 @@ const ARMS: &str = r#"
   "get testplatformclusters.ci.openshift.org demo -ojson"*) cat "$room/claim" ;;
   "get secret demo-kubeconfig -o go-template={{with"*) cat "$room/kubeconfig" "$room/owner" ;;
 "#;
+/// A user who is neither root nor who runs the tests.
+const OTHER: u32 = 65_534;
 const KUBECONFIG: &str = "\
 apiVersion: v1
 kind: Config
@@ -75,6 +78,28 @@ fn output_that_is_no_file_is_left_alone() {
     assert!(!fs::metadata(&pipe).unwrap().is_file(), "the pipe is replaced");
     assert_eq!(reader.join().unwrap(), KUBECONFIG);
     assert!(!is_beside(&fake));
+}
+
+/// In a directory that all may write, another user can put a link or a pipe in the place of the kubeconfig.
+#[test]
+fn a_kubeconfig_does_not_follow_the_link_of_another_user() {
+    let fake = delivered();
+    fake.write("target", "mine");
+    let (link, pipe) = (fake.path("link"), fake.path("pipe"));
+    symlink(fake.path("target"), &link).unwrap();
+    fake.run("kubeconfig demo --out link").is(0, "Written to link");
+    assert_eq!(fs::read_to_string(fake.path("target")).unwrap(), KUBECONFIG, "an own link leads on");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    if lchown(&link, Some(OTHER), None).and_then(|()| lchown(&pipe, Some(OTHER), None)).is_err() {
+        let _ = writeln!(io::stderr(), "NOT RUN: links of another user: only root can give them away");
+        return;
+    }
+    fake.write("target", "mine");
+    for out in ["link", "pipe"] {
+        let said = fake.run(&format!("kubeconfig demo --out {out}"));
+        said.is(1, &format!("cannot write {out}: another user owns this link or pipe"));
+    }
+    assert_eq!(fs::read_to_string(fake.path("target")).unwrap(), "mine");
 }
 
 /// A file that cannot be put in its place is not left beside it.

@@ -5,7 +5,7 @@ use std::{os::unix::process::ExitStatusExt as _, process::Command};
 use serde_json::{Value, json};
 
 use crate::{
-    fake::{Fake, claim, ended, event, ready},
+    fake::{Fake, claim, ended, event, not_found, ready},
     pty::Terminal,
     terminal::{INTERRUPT, left_sane, plugin},
 };
@@ -120,6 +120,49 @@ fn a_watch_of_one_claim_ends_with_it() {
     fake.run("get -w -o jsonpath={.metadata.name}").is(2, "a watch prints wide, name, json or yaml");
     let calls = fake.calls();
     assert!(calls.contains("get testplatformclusters.ci.openshift.org demo --watch"), "{calls}");
+}
+
+/// kubectl's watch ends every five minutes, and a claim may be deleted before the next one.
+#[test]
+fn a_deletion_between_two_watches_is_printed() {
+    let arms = r#"
+  *--watch*) if [ -e "$room/again" ]; then cat "$room/then"; exec sleep 300; fi; touch "$room/again"; cat "$room/watch" ;;
+  "get testplatformclusters.ci.openshift.org -ojson"*) if [ -e "$room/again" ]; then cat "$room/left"; else cat "$room/list"; fi ;;"#;
+    let fake = Fake::new(arms);
+    fake.object("list", &json!({ "items": [ready(), older()] }));
+    fake.object("left", &json!({ "items": [older()] }));
+    fake.write("watch", &(event("ADDED", &ready()) + &event("ADDED", &older())));
+    fake.write("then", &event("ADDED", &older()));
+    let mut terminal = Terminal::run(&plugin(&fake, "get -w"), 80, "");
+    let glass = terminal.until("the deletion", |glass| glass.text().contains("Deleted"));
+    let text = glass.text();
+    assert_eq!(first_words(&text), ["NAME", "demo", "older", "demo"], "{text}");
+    terminal.interrupt();
+    left_sane(&terminal.end().1);
+}
+
+#[test]
+fn a_deletion_between_two_watches_of_one_claim_ends_the_command() {
+    let gone = not_found("testplatformclusters.ci.openshift.org", "demo");
+    let arms = format!(
+        r#"
+  *--watch*) if [ -e "$room/again" ]; then echo '{gone}' >&2; exit 1; fi; touch "$room/again"; cat "$room/watch" ;;
+  "get testplatformclusters.ci.openshift.org demo -ojson"*) cat "$room/claim" ;;"#
+    );
+    let fake = Fake::new(&arms);
+    fake.object("claim", &ready());
+    fake.write("watch", &event("ADDED", &ready()));
+    let said = fake.run("get demo -w");
+    said.is(0, "Deleted");
+    assert_eq!(first_words(&said.out), ["NAME", "demo", "demo"], "{}", said.out);
+}
+
+#[test]
+fn a_name_excludes_flags_that_select_claims() {
+    let fake = fake();
+    for line in ["get demo -A", "get demo -l a=b"] {
+        fake.run(line).is(2, "cannot be used with");
+    }
 }
 
 /// As in `get -w | head -n1`.

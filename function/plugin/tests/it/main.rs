@@ -9,6 +9,7 @@
 
 mod aside;
 mod completion;
+mod doctor;
 mod documented;
 mod edge;
 mod estimate;

@@ -52,6 +52,18 @@ fn a_state_that_cannot_come_ends_the_wait() {
     let fake = fake(&provisioning, &claim("Failed", &[["ProwJobCompleted", "True", "ProwJobFailure", "x"]]));
     fake.run("wait demo --for=condition=ProwJobCompleted").is(0, "condition met");
     fake.run("wait demo --for=phase=Failed").is(0, "condition met");
+    for lost in ["CredentialsPublished", "InfrastructureReady=true", "ClusterRedy"] {
+        fake.run(&format!("wait demo --for=condition={lost}")).is(4, "testplatformcluster/demo is Failed");
+    }
+}
+
+#[test]
+fn condition_that_a_claim_does_not_have_is_named() {
+    let fake = fake(&ready(), &ready());
+    let said = fake.run("wait demo --for=condition=ClusterRedy --timeout=0");
+    said.is(3, "note: testplatformcluster/demo has no condition ClusterRedy yet; it has ClusterReady");
+    let known = fake.run("wait demo --for=condition=CredentialsPublished --timeout=0");
+    assert!(!known.err.contains("note:"), "{}", known.err);
 }
 
 #[test]

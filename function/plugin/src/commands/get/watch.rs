@@ -1,6 +1,9 @@
 //! `get --watch`: the claims, and then a line or an object for each change.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use serde_json::Value;
 use testplatform_apis::yaml::to_yaml;
@@ -11,6 +14,7 @@ use super::super::super::{
     session::Session,
     steady_watch::{SteadyWatch, WatchStep},
     table::ClaimTable,
+    trouble::Trouble,
 };
 use super::{GetRequest, print_claims};
 
@@ -28,8 +32,15 @@ pub fn check_format(format: Option<&str>) -> Result<(), Stop> {
     }
 }
 
-/// Printed state of each claim, by uid: a claim is printed again if it changes.
-type Printed = BTreeMap<String, Vec<String>>;
+/// A claim as it was printed last.
+struct PrintedClaim {
+    claim: Claim,
+    /// Its state: the claim is printed again if this changes.
+    state: Vec<String>,
+}
+
+/// Printed claims, by uid.
+type Printed = BTreeMap<String, PrintedClaim>;
 
 /// Prints claims, and then their changes until the user interrupts.
 pub fn run(
@@ -38,19 +49,20 @@ pub fn run(
     kinds: &[Flavour],
     claims: &[Claim],
 ) -> Result<(), Stop> {
-    let mut printed = Printed::new();
     let table = if request.format().is_none() {
         if claims.is_empty() {
             session.note("No claims found yet.");
         }
-        let table = print_claims(session, request, claims)?;
-        for claim in claims {
-            printed.insert(claim.uid().to_owned(), table.stable_cells(claim, session.now()));
-        }
-        Some(table)
+        Some(print_claims(session, request, claims)?)
     } else {
         None
     };
+    let mut printed = Printed::new();
+    // Without a table, the watch prints what exists.
+    for claim in claims.iter().filter(|_| table.is_some()) {
+        let state = stable_state(table.as_ref(), claim, session);
+        printed.insert(claim.uid().to_owned(), PrintedClaim { claim: claim.clone(), state });
+    }
     // The headings follow with the first claim.
     let mut needs_head = claims.is_empty() && !request.no_headers;
     let kubectl = session.kubectl.clone();
@@ -60,35 +72,57 @@ pub fn run(
     let watch = |kind: &Flavour| SteadyWatch::new(&kubectl, kind.resource(), name.as_deref(), &options, now);
     let mut watches: Vec<SteadyWatch<'_>> = kinds.iter().map(watch).collect();
     while !session.is_unread {
-        for watch in &mut watches {
+        for (watch, &kind) in watches.iter_mut().zip(kinds) {
             let step = watch.next(session.now(), TURN);
             if (session.around.interrupted)() {
                 return Err(Stop::new(Exit::Interrupted, "interrupted", ""));
             }
-            match step? {
-                WatchStep::Nothing => {}
-                WatchStep::Output(text) => session.note(&text),
-                WatchStep::Object(object) => {
+            let deleted: Vec<Claim> = match step {
+                Ok(WatchStep::Nothing) => vec![],
+                Ok(WatchStep::Output(text)) => {
+                    session.note(&text);
+                    vec![]
+                }
+                Ok(WatchStep::Object(object)) => {
                     let Some(claim) = Claim::read(object) else { continue };
                     let state = stable_state(table.as_ref(), &claim, session);
-                    if printed.get(claim.uid()) == Some(&state) {
+                    if printed.get(claim.uid()).is_some_and(|before| before.state == state) {
                         continue;
                     }
-                    printed.insert(claim.uid().to_owned(), state);
                     print_change(session, request, table.as_ref(), &claim, false, &mut needs_head)?;
+                    printed.insert(claim.uid().to_owned(), PrintedClaim { claim, state });
+                    vec![]
                 }
-                WatchStep::Deleted(object) => {
-                    let Some(claim) = Claim::read(object) else { continue };
-                    printed.remove(claim.uid());
-                    print_change(session, request, table.as_ref(), &claim, true, &mut needs_head)?;
-                    if name.is_some() {
-                        return Ok(());
-                    }
+                Ok(WatchStep::Deleted(object)) => Claim::read(object).into_iter().collect(),
+                // The only claim is reported by its own watch.
+                Ok(WatchStep::Restarted) if name.is_some() => vec![],
+                Ok(WatchStep::Restarted) => find_deleted(session, request, kind, &printed),
+                Err(Trouble::NotFound(_)) if name.is_some() && !claims.is_empty() => {
+                    let last = std::mem::take(&mut printed).into_values().next();
+                    last.map(|last| last.claim).or_else(|| claims.first().cloned()).into_iter().collect()
+                }
+                Err(trouble) => return Err(trouble.into()),
+            };
+            for claim in deleted {
+                printed.remove(claim.uid());
+                print_change(session, request, table.as_ref(), &claim, true, &mut needs_head)?;
+                if name.is_some() {
+                    return Ok(());
                 }
             }
         }
     }
     Ok(())
+}
+
+/// The printed claims of a kind that were deleted while nobody watched. A list that fails reports none: the watch has the same trouble, and says so.
+fn find_deleted(session: &Session<'_>, request: &GetRequest, kind: Flavour, printed: &Printed) -> Vec<Claim> {
+    let listed = [&["get", kind.resource(), "-ojson"], request.list_options().as_slice()].concat();
+    let Ok(items) = session.kubectl.items(&listed) else { return vec![] };
+    let existing: BTreeSet<String> =
+        items.into_iter().filter_map(Claim::read).map(|claim| claim.uid().to_owned()).collect();
+    let claims = printed.values().map(|printed| &printed.claim);
+    claims.filter(|claim| claim.flavour == kind && !existing.contains(claim.uid())).cloned().collect()
 }
 
 fn stable_state(table: Option<&ClaimTable>, claim: &Claim, session: &Session<'_>) -> Vec<String> {

@@ -3,7 +3,7 @@
 use std::{
     fs::{self, OpenOptions, Permissions},
     io::{self, Write as _},
-    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
@@ -124,8 +124,27 @@ fn kubeconfig_path(session: &Session<'_>) -> Result<PathBuf, Stop> {
 pub fn write_file(path: &Path, text: &str) -> Result<(), Stop> {
     // A pipe or a device is for whoever has it, and must stay what it is.
     let special = fs::metadata(path).is_ok_and(|is| !is.is_file());
-    let written = if special { write_through(path, text) } else { replace_file(path, text) };
+    let written = refuse_trap(path)
+        .and_then(|()| if special { write_through(path, text) } else { replace_file(path, text) });
     written.map_err(|error| file_error("write", path, &error))
+}
+
+/// Refuses a link or a pipe that another user put in a directory such as `/tmp`: it would lead the credentials, or the write, where that user wants.
+/// The kernel protects only opens that may create (`protected_symlinks`, `protected_fifos`).
+fn refuse_trap(path: &Path) -> io::Result<()> {
+    let Ok(entry) = fs::symlink_metadata(path) else { return Ok(()) };
+    let redirects = entry.file_type().is_symlink() || entry.file_type().is_fifo();
+    let caller = rustix::process::geteuid();
+    if redirects && !is_trusted_owner(entry.uid(), caller.as_raw()) {
+        let message = "another user owns this link or pipe; choose a path in a directory of your own";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+    }
+    Ok(())
+}
+
+/// Whether an entry of this owner may lead elsewhere: the caller's own, and those of the system, such as `/dev/stdout`.
+fn is_trusted_owner(owner: u32, caller: u32) -> bool {
+    owner == caller || owner == 0
 }
 
 fn write_through(path: &Path, text: &str) -> io::Result<()> {
