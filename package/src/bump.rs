@@ -27,6 +27,7 @@ mod kustomization;
 mod kustomize;
 mod layout;
 mod list_entry;
+mod package_patch;
 mod pin;
 mod plan;
 mod problem;

@@ -39,12 +39,13 @@ pub fn is_set(kustomization: &Value, image: &Image) -> bool {
     text::items_at(kustomization, &["images"]).any(|item| text::str_at(item, &["name"]) == Some(&image.name))
 }
 
-/// The images that a kustomization sets to a digest, as pull references.
-pub fn pinned_references(kustomization: &Value) -> Vec<String> {
+/// The images that a kustomization sets to a digest: the name in manifests, and the pull reference.
+pub fn pinned_references(kustomization: &Value) -> Vec<(String, String)> {
     text::items_at(kustomization, &["images"])
         .filter_map(|item| {
-            let name = text::str_at(item, &["newName"]).or(text::str_at(item, &["name"]))?;
-            Some(format!("{name}@{}", text::str_at(item, &["digest"])?))
+            let name = text::str_at(item, &["name"])?;
+            let pulled = text::str_at(item, &["newName"]).unwrap_or(name);
+            Some((name.to_owned(), format!("{pulled}@{}", text::str_at(item, &["digest"])?)))
         })
         .collect()
 }

@@ -1,4 +1,4 @@
-//! `SHA256SUMS`: the digest of every file of a release, in the format that `sha256sum --check` reads.
+//! `SHA256SUMS`: the digest of every file of a release, in the format that `sha256sum --check` reads. `digests`: the digest of every package.
 
 use std::fmt::Write as _;
 
@@ -6,6 +6,15 @@ use crate::oci::digest_of;
 
 /// File name of the checksums.
 pub const CHECKSUMS: &str = "SHA256SUMS";
+
+/// File name of the packages' digests. It is a file of the release like others, so the checksums, and the signature over them, hold for the packages too.
+pub const DIGESTS: &str = "digests";
+
+/// One line `NAME@DIGEST` for each package, sorted by name.
+pub fn render_digests(mut packages: Vec<(String, String)>) -> String {
+    packages.sort();
+    packages.into_iter().flat_map(|(name, digest)| [name, "@".to_owned(), digest, "\n".to_owned()]).collect()
+}
 
 /// Whether the checksums name a file. They cannot name themselves, and signatures are made of them.
 pub fn is_listed(name: &str) -> bool {

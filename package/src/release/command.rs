@@ -9,13 +9,13 @@ use std::{
 use anyhow::{Context as _, ensure};
 
 use super::{
-    checksums::{CHECKSUMS, is_listed, render_checksums},
+    checksums::{CHECKSUMS, DIGESTS, is_listed, render_checksums, render_digests},
     krew::{NAME, ReleaseInfo, build_manifest},
     notes::cut_notes,
 };
 use crate::{
     build::{Platform, plugin_archive::archive_name},
-    oci::digest_of,
+    oci::{digest_of, layout},
     to_yaml,
 };
 
@@ -27,10 +27,10 @@ pub struct NotesArgs {
     version: String,
 }
 
-/// Write SHA256SUMS, which `sha256sum --check` reads, for the files of a folder.
+/// Write `digests` with the digest of each package of a folder, and SHA256SUMS, which `sha256sum --check` reads, for its files.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ChecksumsArgs {
-    /// Output of `cargo xpkg build`. Folders in it are left out: the digest of an OCI layout is that of its image.
+    /// Output of `cargo xpkg build`. The digest of a folder with an OCI layout is that of its image.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -65,6 +65,7 @@ pub fn print_notes(arguments: &NotesArgs, root: &Path, out: &mut impl Write) -> 
 /// If the folder has no file, or one cannot be read.
 pub fn write_checksums(arguments: &ChecksumsArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let folder = &arguments.folder;
+    write_digests(folder)?;
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
         let path = entry?.path();
@@ -79,6 +80,22 @@ pub fn write_checksums(arguments: &ChecksumsArgs, out: &mut impl Write) -> anyho
     let path = folder.join(CHECKSUMS);
     fs::write(&path, &text).with_context(|| format!("cannot write {}", path.display()))?;
     write!(out, "{text}").context("cannot print")
+}
+
+fn write_digests(folder: &Path) -> anyhow::Result<()> {
+    let mut packages = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        let path = entry?.path();
+        if path.join("index.json").is_file() {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            packages.push((name, layout::open(&path)?.root.digest().to_string()));
+        }
+    }
+    if packages.is_empty() {
+        return Ok(());
+    }
+    let path = folder.join(DIGESTS);
+    fs::write(&path, render_digests(packages)).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Writes the manifest for krew, and prints its path.

@@ -100,7 +100,9 @@ pub fn find_problem(
 ) -> anyhow::Result<Option<String>> {
     let digest = required_digest(reference)?;
     let Some(signatures) = find_artifact(&signatures_of(reference, digest), connection)? else {
-        return Ok(Some(format!("{reference} is not signed; `cargo xpkg sign` or cosign signs it")));
+        return Ok(Some(format!(
+            "{reference} has no signature by a key; `cargo xpkg sign` signs it, and bundles of cosign 3 are not read"
+        )));
     };
     Ok(verify_digest(key, digest, &signatures).err().map(|error| format!("{reference}: {error:#}")))
 }

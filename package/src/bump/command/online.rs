@@ -5,35 +5,72 @@ use super::{
     upstream,
 };
 use crate::{
-    bump::{Overlay, image},
+    bump::{Overlay, image, package_patch::list_patched_packages, tree::resolve_path},
     names::{CONFIGURATION, FUNCTION, PROVIDER},
     registry::{self, Reference},
     signature::command::{find_problem, read_verifying_key},
 };
 
-/// References by digest, each with a description: packages of the source, and images that overlays set.
-pub fn pinned_references(tree: &Tree, overlays: &[Overlay], ranges: &[Upstream]) -> BTreeMap<String, String> {
+/// A reference by digest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PinnedReference {
+    /// Its use, such as `package function-testplatform`.
+    description: String,
+    /// Whether it is of this product, by the name of its object or of its repository. A mirror may have another repository; overlays also pin images
+    /// of others, with signatures of theirs.
+    is_ours: bool,
+}
+
+/// References by digest: packages of the source, and packages and images that overlays set.
+pub fn pinned_references(
+    tree: &Tree,
+    overlays: &[Overlay],
+    ranges: &[Upstream],
+) -> BTreeMap<String, PinnedReference> {
     let packages = ranges
         .iter()
         .flat_map(|range| upstream::list_packages(&range.after))
-        .map(|(name, package)| (package, format!("package {name}")));
-    let images = overlays.iter().flat_map(|overlay| {
+        .map(|(name, package)| ("package", name, package));
+    let set_by_overlays = overlays.iter().flat_map(|overlay| {
         let bytes = tree.get(&overlay.kustomization).unwrap_or_default();
-        let file = Kustomization::read(&overlay.kustomization, bytes);
-        let images = file.map(|file| image::pinned_references(&file.value)).unwrap_or_default();
-        images.into_iter().map(|image| (image, "image".to_owned()))
+        let Ok(file) = Kustomization::read(&overlay.kustomization, bytes) else { return vec![] };
+        let read_file = |path: &str| {
+            let path = resolve_path(&overlay.directory, path)?;
+            tree.get(&path).map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        };
+        let images = image::pinned_references(&file.value).into_iter();
+        let images = images.map(|(name, reference)| ("image", name, reference));
+        let patched = list_patched_packages(&file.value, read_file).into_iter();
+        let patched = patched.map(|package| ("package", package.name, package.reference));
+        images.chain(patched).collect::<Vec<_>>()
     });
-    let at_digest = |(reference, _): &(String, String)| {
-        reference.split_once('@').is_some_and(|(_, digest)| image::is_digest(digest))
-    };
-    // Another check reports references without a digest.
-    packages.chain(images).filter(at_digest).collect()
+    let mut pinned = BTreeMap::<String, PinnedReference>::new();
+    for (kind, name, reference) in packages.chain(set_by_overlays) {
+        // Another check reports references without a digest.
+        if !reference.split_once('@').is_some_and(|(_, digest)| image::is_digest(digest)) {
+            continue;
+        }
+        let description =
+            if kind == "image" || name.is_empty() { kind.to_owned() } else { format!("{kind} {name}") };
+        let is_ours = is_our_name(&name) || is_our_name(reference.split('@').next().unwrap_or_default());
+        pinned
+            .entry(reference)
+            .and_modify(|known| known.is_ours |= is_ours)
+            .or_insert(PinnedReference { description, is_ours });
+    }
+    pinned
+}
+
+/// Whether an object or a repository has a name of this product.
+fn is_our_name(name: &str) -> bool {
+    let last = name.rsplit('/').next().unwrap_or_default().split(':').next().unwrap_or_default();
+    [FUNCTION, PROVIDER, CONFIGURATION].contains(&last)
 }
 
 /// Looks up each reference.
 pub fn check_references(
     place: &CheckoutArgs,
-    pinned: &BTreeMap<String, String>,
+    pinned: &BTreeMap<String, PinnedReference>,
     err: &mut impl Write,
 ) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
@@ -41,34 +78,35 @@ pub fn check_references(
         Ok(key) => key,
         Err(error) => return Ok(vec![Finding::error("B11", format!("signatures: {error:#}"))]),
     };
-    for (reference, what) in pinned {
+    for (reference, PinnedReference { description, is_ours }) in pinned {
         print_progress(err, &format!("asking for {reference}"))?;
-        if let Some(key) = key.as_ref().filter(|_| is_ours(reference)) {
-            let problem = reference
-                .parse::<Reference>()
-                .and_then(|reference| find_problem(&reference, key, place.connection));
-            match problem {
-                Ok(None) => {}
-                Ok(Some(problem)) => findings.push(Finding::error("B11", format!("{what} {problem}"))),
-                Err(error) => {
-                    findings.push(Finding::error("B11", format!("signatures of {reference}: {error:#}")));
+        match &key {
+            Some(key) if *is_ours => {
+                let problem = reference
+                    .parse::<Reference>()
+                    .and_then(|reference| find_problem(&reference, key, place.connection));
+                match problem {
+                    Ok(None) => {}
+                    Ok(Some(problem)) => {
+                        findings.push(Finding::error("B11", format!("{description}: {problem}")));
+                    }
+                    Err(error) => {
+                        findings.push(Finding::error("B11", format!("signatures of {reference}: {error:#}")));
+                    }
                 }
             }
+            Some(_) => findings.push(Finding::note(
+                "B11",
+                format!("{description} {reference} is not of this product, so its signature is not verified"),
+            )),
+            None => {}
         }
         let answer = reference
             .parse::<Reference>()
             .and_then(|reference| registry::command::list_platforms(&reference, place.connection));
-        findings.push(evaluate_answer(&format!("{what} {reference}"), answer, &place.platform));
+        findings.push(evaluate_answer(&format!("{description} {reference}"), answer, &place.platform));
     }
     Ok(findings)
-}
-
-/// Whether a reference by digest is of this product, by the last part of its repository. Overlays also pin images of others, with signatures
-/// of theirs.
-fn is_ours(reference: &str) -> bool {
-    let repository = reference.split('@').next().unwrap_or_default();
-    let name = repository.rsplit('/').next().unwrap_or_default().split(':').next().unwrap_or_default();
-    [FUNCTION, PROVIDER, CONFIGURATION].contains(&name)
 }
 
 fn evaluate_answer(

@@ -79,6 +79,7 @@ impl Release {
         let mut command = Command::new(package().parent().unwrap().join(".ci/release"));
         let search = format!("{}:{}", bin.display(), std::env::var_os("PATH").unwrap().display());
         command.arg(step).env("PATH", search).env_remove("GITHUB_REF_NAME").env_remove("DOCKER_CONFIG");
+        command.env_remove("GITHUB_REPOSITORY").env_remove("REGISTRY");
         command.env("XPKG", env!("CARGO_BIN_EXE_testplatform-package")).env("DIST", self.path("dist"));
         command.env("TAG", format!("v{VERSION}")).env("PROJECT", "https://example.org/team/testplatform");
         command.envs(variables.iter().copied());
@@ -132,6 +133,45 @@ fn checksums_name_every_file_and_find_a_change() {
     assert!(!pushed.status.success(), "a changed file was pushed");
 }
 
+#[test]
+fn a_package_that_changed_after_the_build_is_not_pushed() {
+    let release = Release::build();
+    release.finish();
+    let digest = |name: &str| layout::open(&release.path("dist").join(name)).unwrap().root.digest().clone();
+    let mut expected = PACKAGES.map(|name| format!("{name}@{}", digest(name)));
+    expected.sort();
+    let digests = fs::read_to_string(release.path("dist/digests")).unwrap();
+    assert_eq!(digests.lines().collect::<Vec<_>>(), expected);
+    let index = release.path("dist/function-testplatform/index.json");
+    let text = fs::read_to_string(&index).unwrap();
+    let other = digest("provider-testplatform").to_string();
+    fs::write(&index, text.replace(&digest("function-testplatform").to_string(), &other)).unwrap();
+    assert!(verify(&release.path("dist")).status.success(), "no file changed");
+    let pushed = release.step("push", &[("REGISTRY", "registry.example.org")]);
+    assert_eq!(pushed.status.code(), Some(1));
+    let error = stderr(&pushed);
+    assert!(error.contains(&format!("function-testplatform has digest {other}")), "{error}");
+}
+
+/// The forge's token could write packages of whoever receives it.
+#[test]
+fn the_token_of_the_forge_is_sent_to_no_other_registry() {
+    let release = Release { folder: tempfile::tempdir().unwrap() };
+    let check = |registry: &str, password: &str| {
+        let variables =
+            [("REGISTRY", registry), ("REGISTRY_PASSWORD", password), ("FORGE_TOKEN", "of-the-forge")];
+        release.step("check", &variables)
+    };
+    let refused = check("quay.io/team", "of-the-forge");
+    assert_eq!(refused.status.code(), Some(1));
+    let error = stderr(&refused);
+    assert!(error.contains("quay.io is not the forge's registry: set the secrets"), "{error}");
+    for (registry, password) in [("ghcr.io/team", "of-the-forge"), ("quay.io/team", "hush")] {
+        let accepted = check(registry, password);
+        assert!(accepted.status.success(), "{}", stderr(&accepted));
+    }
+}
+
 /// The rules are those of krew's index.
 #[test]
 fn the_krew_manifest_names_the_built_archives() {
@@ -181,6 +221,8 @@ fn a_tag_has_to_be_the_version_of_the_workspace() {
         let error = stderr(&checked);
         assert!(error.contains(&format!("tag v{VERSION}")) && error.lines().count() == 1, "{error}");
     }
+    let homeless = release.step("finish", &[("PROJECT", "")]);
+    assert!(stderr(&homeless).contains("PROJECT is not set"), "{}", stderr(&homeless));
     let unknown = release.step("nothing", &[]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(stderr(&unknown).starts_with("usage: "), "{}", stderr(&unknown));
@@ -238,6 +280,24 @@ fn packages_are_pushed_by_tag_and_signed_by_digest() {
     let login: Value = serde_json::from_slice(&fs::read(release.path("login")).unwrap()).unwrap();
     assert_eq!(login["auths"][registry.address.as_str()]["auth"], "cm9ib3Q6aHVzaA==");
     assert!(!stdout(&signed).contains("hush") && !stderr(&signed).contains("hush"));
+
+    // A key needs no identity, so nobody is asked to log in.
+    let key = release.path("signing.key");
+    let made = Command::new("openssl")
+        .args(["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out"])
+        .arg(&key)
+        .output();
+    if !made.is_ok_and(|made| made.status.success()) {
+        return not_run("the key of a release", "no openssl here");
+    }
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    let key = key.display().to_string();
+    let signed = release.step("sign", &[access.as_slice(), &[("KEY", key.as_str())]].concat());
+    assert!(signed.status.success(), "{}", stderr(&signed));
+    assert!(stderr(&signed).contains("bills of materials are not attested"), "{}", stderr(&signed));
+    assert_eq!(release.calls(), expected, "cosign was called");
+    assert!(release.path("dist/SHA256SUMS.sig").is_file());
+    assert!(registry.requests().iter().any(|request| request.contains(".sig ")), "no package was signed");
 }
 
 #[test]
@@ -253,7 +313,12 @@ fn a_release_has_all_files_and_the_notes() {
     let files: Vec<&str> = call.strip_prefix(&begin).unwrap_or_else(|| panic!("{call}")).split(' ').collect();
     let expected: Vec<String> = release.files().iter().map(|name| format!("{dist}/{name}")).collect();
     assert_eq!(files, expected);
-    assert!(fs::read_to_string(format!("{dist}.notes.md")).unwrap().starts_with("### Tenants\n"));
+    let notes = fs::read_to_string(format!("{dist}.notes.md")).unwrap();
+    assert!(notes.starts_with("### Tenants\n"), "{notes}");
+    assert!(notes.contains("\n### Packages\n\n- `configuration-testplatform@sha256:"), "{notes}");
+    let early = release.step("publish", &[("TAG", "v9.0.0-rc.1")]);
+    assert!(early.status.success(), "{}", stderr(&early));
+    assert!(release.calls()[1].contains(" --prerelease "), "{:?}", release.calls());
 }
 
 #[test]

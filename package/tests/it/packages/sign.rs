@@ -82,7 +82,7 @@ fn write_keys(folder: &Path, name: &str, pair: &KeyPair) {
 #[test]
 fn a_signed_package_is_verified_by_its_key_alone() {
     let pushed = Pushed::new();
-    pushed.is_refused("ours.pub", "is not signed; ");
+    pushed.is_refused("ours.pub", "has no signature by a key; ");
     pushed.sign("ours.key");
     let (code, text) = pushed.verify("ours.pub");
     assert_eq!(
