@@ -2,9 +2,9 @@
 
 use super::{
     Chart, TemplateFile,
-    konflux::{METRICS_NAMESPACES, add_monitoring_labels, file, find, min_available},
+    konflux::{METRICS_NAMESPACES, file, fill_monitoring, find, min_available},
     manifests::Manifests,
-    template::ChartTemplate,
+    template::{ChartTemplate, RESOURCE_POLICY},
     values::{HubValues, available_rights, hub_schema},
     values_file::{Verbatim, render_values},
 };
@@ -39,7 +39,7 @@ fn build_templates(manifests: &Manifests) -> anyhow::Result<Vec<TemplateFile>> {
     let mut files = vec![
         file("definition", Some(".Values.definition.create"), manifests.render(&["crds"], &[])?),
         file("konflux-identity", None, identity),
-        file("monitoring", Some(".Values.monitoring.enabled"), add_monitoring_labels(monitoring)?),
+        file("monitoring", Some(".Values.monitoring.enabled"), fill_monitoring(monitoring)?),
         file("namespaces", Some(".Values.namespaces.create"), read("namespaces")?),
         file("network-policy", None, policy),
         file("provider", None, provider(read("deployment")?)?),
@@ -68,7 +68,11 @@ fn provider(mut objects: Vec<ChartTemplate>) -> anyhow::Result<Vec<ChartTemplate
     let mut config = ChartTemplate::new(serde_json::json!({
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": { "name": "", "namespace": "provider-testplatform" },
+        "metadata": {
+            "name": "", "namespace": "provider-testplatform",
+            // A pod of the version before may start again until the rollout has succeeded, and needs its configuration.
+            "annotations": { (RESOURCE_POLICY): "keep" },
+        },
         "data": { "config.yaml": "" },
     }));
     config.fill("/metadata/name", CONFIG_NAME)?;

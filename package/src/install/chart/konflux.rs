@@ -1,7 +1,7 @@
 //! Chart `testplatform`: the overlays of a Konflux cluster.
 
 use anyhow::Context as _;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     Chart, TemplateFile,
@@ -10,6 +10,7 @@ use super::{
     values::{KonfluxValues, konflux_schema},
     values_file::render_values,
 };
+use crate::install::alerts::SITE;
 
 /// Namespaces of Prometheus in a NetworkPolicy that admits it last.
 pub(super) const METRICS_NAMESPACES: &str =
@@ -45,7 +46,11 @@ fn build_templates(manifests: &Manifests) -> anyhow::Result<Vec<TemplateFile>> {
         &json!({ "apiVersion": "testplatform.fn.crossplane.io/v1beta1", "kind": "Input", "bothFlavours": true }),
     )?;
     let component = |name: &str| manifests.render(&[], &[&format!("install/components/{name}")]);
+    let (xrds, api) = split_definitions(api);
+    let (xrds_of_test_clusters, test_clusters) = split_definitions(test_clusters);
     let mut files = vec![
+        file("xrds", None, xrds),
+        file("xrds-test-clusters", Some(".Values.testClusters.enabled"), xrds_of_test_clusters),
         file("api", None, api),
         file("function", None, function(manifests)?),
         file("tenants", None, manifests.render(&["install/tenants"], &[])?),
@@ -62,11 +67,7 @@ fn build_templates(manifests: &Manifests) -> anyhow::Result<Vec<TemplateFile>> {
             Some(".Values.hub.externalSecret.enabled"),
             external_secret(component("external-secret")?)?,
         ),
-        file(
-            "monitoring",
-            Some(".Values.monitoring.enabled"),
-            add_monitoring_labels(component("monitoring")?)?,
-        ),
+        file("monitoring", Some(".Values.monitoring.enabled"), fill_monitoring(component("monitoring")?)?),
         file("test-clusters", Some(".Values.testClusters.enabled"), test_clusters),
     ];
     for (name, condition) in [
@@ -75,9 +76,18 @@ fn build_templates(manifests: &Manifests) -> anyhow::Result<Vec<TemplateFile>> {
         ("offers", ".Values.offers.enabled"),
         ("spaces", ".Values.spaces.enabled"),
     ] {
-        files.push(file(name, Some(condition), component(name)?));
+        let (xrds, others) = split_definitions(component(name)?);
+        if !xrds.is_empty() {
+            files.push(file(&format!("xrds-{name}"), Some(condition), xrds));
+        }
+        files.push(file(name, Some(condition), others));
     }
     Ok(files)
+}
+
+/// XRDs, and everything else: an upgrade applies the XRDs before the release, by the names of their files.
+fn split_definitions(objects: Vec<ChartTemplate>) -> (Vec<ChartTemplate>, Vec<ChartTemplate>) {
+    objects.into_iter().partition(|object| object.kind() == "CompositeResourceDefinition")
 }
 
 /// A file of templates.
@@ -94,8 +104,8 @@ pub(super) fn find<'a>(
     found.with_context(|| format!("the manifests of the charts have no {kind}"))
 }
 
-/// Labels by which the Prometheus operator selects monitors and rules.
-pub(super) fn add_monitoring_labels(mut objects: Vec<ChartTemplate>) -> anyhow::Result<Vec<ChartTemplate>> {
+/// Labels by which the Prometheus operator selects monitors and rules, and the address of the documentation site in the rules.
+pub(super) fn fill_monitoring(mut objects: Vec<ChartTemplate>) -> anyhow::Result<Vec<ChartTemplate>> {
     for object in
         objects.iter_mut().filter(|object| ["PodMonitor", "PrometheusRule"].contains(&object.kind()))
     {
@@ -104,8 +114,29 @@ pub(super) fn add_monitoring_labels(mut objects: Vec<ChartTemplate>) -> anyhow::
             ".Values.monitoring.labels",
             "toJson .Values.monitoring.labels",
         )?;
+        for (pointer, page) in runbook_pages(object) {
+            let url =
+                format!("printf \"%s%s\" (trimSuffix \"/\" .Values.monitoring.docs) \"{page}\" | quote");
+            object.fill(&pointer, &url)?;
+        }
     }
     Ok(objects)
+}
+
+/// JSON pointers of the runbook addresses of a `PrometheusRule`, each with its path below the documentation site.
+fn runbook_pages(rule: &ChartTemplate) -> Vec<(String, String)> {
+    let mut pages = Vec::new();
+    let groups = rule.value_at("/spec/groups").and_then(Value::as_array).into_iter().flatten();
+    for (group, rules) in groups.enumerate() {
+        for (index, alert) in rules["rules"].as_array().into_iter().flatten().enumerate() {
+            let url = alert["annotations"]["runbook_url"].as_str();
+            if let Some(page) = url.and_then(|url| url.strip_prefix(SITE)) {
+                let pointer = format!("/spec/groups/{group}/rules/{index}/annotations/runbook_url");
+                pages.push((pointer, page.to_owned()));
+            }
+        }
+    }
+    pages
 }
 
 fn function(manifests: &Manifests) -> anyhow::Result<Vec<ChartTemplate>> {

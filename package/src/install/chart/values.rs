@@ -10,7 +10,10 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use testplatform_apis::template::Backend;
 
-use crate::names::{FUNCTION, PROVIDER};
+use crate::{
+    install::alerts::SITE,
+    names::{FUNCTION, PROVIDER},
+};
 
 /// Schema of the provider's configuration, as `provider-testplatform schema` prints it.
 const PROVIDER_SCHEMA: &str = include_str!("../../../../provider/config.schema.json");
@@ -218,20 +221,28 @@ struct StoreValues {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 struct MonitoringValues {
+    /// Address of your documentation site. Alerts lead to its pages.
+    #[schemars(regex(pattern = "^https?://[!-~]+$"))]
+    docs: String,
     /// Whether it is installed.
     enabled: bool,
     /// Labels by which the Prometheus operator selects monitors and rules.
     #[schemars(schema_with = "labels_schema")]
     labels: BTreeMap<String, String>,
-    /// Namespaces of Prometheus, from which the NetworkPolicy admits requests for metrics.
-    #[schemars(extend("items" = { "type": "string", "pattern": NAMESPACE }))]
+    /// Namespaces of Prometheus, from which the NetworkPolicy admits requests for metrics. At least one, which need not exist.
+    #[schemars(length(min = 1), extend("items" = { "type": "string", "pattern": NAMESPACE }))]
     namespaces: Vec<String>,
 }
 
 impl Default for MonitoringValues {
     fn default() -> Self {
         let namespaces = ["openshift-monitoring", "openshift-user-workload-monitoring", "monitoring"];
-        Self { enabled: false, labels: BTreeMap::new(), namespaces: namespaces.map(str::to_owned).into() }
+        Self {
+            docs: SITE.to_owned(),
+            enabled: false,
+            labels: BTreeMap::new(),
+            namespaces: namespaces.map(str::to_owned).into(),
+        }
     }
 }
 

@@ -206,11 +206,16 @@ fn normalize(objects: &Objects, is_helm: bool) -> Objects {
         let mut object = object.clone();
         let options = object["metadata"]["annotations"]["argocd.argoproj.io/sync-options"].as_str();
         let is_kept = options.is_some_and(|options| options.contains("Delete=false"));
+        // kustomize leaves earlier ConfigMaps too: it deletes nothing.
+        let is_kept = is_kept || digest.as_ref().is_some_and(|digest| object["metadata"]["name"] == **digest);
         let policy = object.pointer(RESOURCE_POLICY).cloned();
         assert_eq!(policy, (is_helm && is_kept).then(|| json!("keep")), "{id}");
         if policy.is_some() {
             let annotations = object["metadata"]["annotations"].as_object_mut().unwrap();
             annotations.remove("helm.sh/resource-policy");
+            if annotations.is_empty() {
+                object["metadata"].as_object_mut().unwrap().remove("annotations");
+            }
         }
         let Some(digest) = &digest else { return (id.clone(), object) };
         if object["metadata"]["name"] == **digest {
