@@ -23,6 +23,7 @@ mod credentials;
 mod ctl;
 mod cut_off;
 mod deletion;
+mod disturbed;
 mod engine;
 mod environment;
 mod guide;
@@ -35,6 +36,7 @@ mod hive_rights;
 mod hive_trouble;
 mod hub_away;
 mod hub_facts;
+mod hub_policy;
 mod hubs;
 mod hypershift;
 mod impostor;
@@ -147,6 +149,9 @@ const SCENARIOS: &[Scenario] = &[
     long(acted(scenario!(unwatched::watches_refused_and_the_hub_acts_alone))),
     remotes(2, hosted(scenario!(hub_away::hub_away_before_first_try))),
     remotes(3, hosted(scenario!(hub_away::hub_away_when_ready))),
+    acted(scenario!(disturbed::change_refused_for_minutes)),
+    remotes(2, hosted(scenario!(disturbed::hub_flaps))),
+    acted(scenario!(disturbed::conditions_rewritten_each_second_for_a_minute)),
     hosted(scenario!(byoc::byoc_template_happy_path)),
     scenario!(unwatched::watches_refused_and_lifetime_reached),
     remotes(4, hosted(scenario!(hubs::hub_tells_its_limits))),

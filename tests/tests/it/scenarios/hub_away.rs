@@ -24,7 +24,11 @@ const BORNE: Duration = Duration::from_mins(5);
 const BACK: Duration = Duration::from_secs(100);
 
 /// A hub of a scenario's own, behind a wire that can be bad. It is by far the heaviest, so that claims go there first.
-async fn behind_a_wire(tenant: &Tenant<'_>, hubs: &OwnHubs<'_>, hub: &str) -> anyhow::Result<Proxy> {
+pub(super) async fn behind_a_wire(
+    tenant: &Tenant<'_>,
+    hubs: &OwnHubs<'_>,
+    hub: &str,
+) -> anyhow::Result<Proxy> {
     let there = tenant.engine.another_hub().await?;
     let wire = Proxy::to(there.port()).await?;
     tenant.engine.use_credential(&hubs.name(hub), &there.credential.through(wire.port())).await?;

@@ -18,7 +18,7 @@ use testplatform_tests::{
     cluster_api::{self, topology},
     hive::objects::text,
     hypershift::CLUSTERS,
-    kinds::{Kind, PROVIDER_CONFIG},
+    kinds::PROVIDER_CONFIG,
     tenant::Tenant,
 };
 use tokio::{sync::oneshot, task::JoinHandle};
@@ -26,6 +26,7 @@ use tokio::{sync::oneshot, task::JoinHandle};
 use super::{
     cluster_api::{got, nothing_left},
     hive::GONE,
+    hub_policy,
     templates::Entry,
 };
 
@@ -34,10 +35,6 @@ const UNDEFINED: &str = "undefinedVariable";
 const UNDEFINED_POLICY: &str = "undefined-variables";
 /// Several times the interval at which provider-kubernetes tries again.
 const TRIED_AGAIN: Duration = Duration::from_secs(10);
-const POLICY: Kind =
-    Kind { api_version: "admissionregistration.k8s.io/v1", kind: "ValidatingAdmissionPolicy" };
-const BINDING: Kind =
-    Kind { api_version: "admissionregistration.k8s.io/v1", kind: "ValidatingAdmissionPolicyBinding" };
 
 pub async fn cluster_api_deleted_while_a_change_is_refused(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let (konflux, hub) = (tenant.konflux(), tenant.engine.hub.cluster());
@@ -98,9 +95,7 @@ pub async fn cluster_api_deleted_while_a_change_is_refused(tenant: &Tenant<'_>) 
     );
     other.konflux().delete(&other.claim()).await?;
     other.konflux().until_gone(&other.claim(), GONE).await?;
-    for at in [at_root(BINDING, UNDEFINED_POLICY), at_root(POLICY, UNDEFINED_POLICY)] {
-        hub.delete(&at).await?;
-    }
+    hub_policy::remove(hub, UNDEFINED_POLICY).await?;
     for entry in [old, new] {
         konflux.delete(&entry.at()).await?;
     }
@@ -112,25 +107,9 @@ async fn refuse_undefined_variables(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let variables = "object.spec.topology.variables";
     let expression =
         format!("!has({variables}) || !{variables}.exists(variable, variable.name == '{UNDEFINED}')");
-    let rules = json!([{
-        "apiGroups": ["cluster.x-k8s.io"], "apiVersions": ["*"], "resources": ["clusters"],
-        "operations": ["CREATE", "UPDATE"],
-    }]);
+    let clusters = ["cluster.x-k8s.io", "clusters"];
     let hub = tenant.engine.hub.cluster();
-    hub.apply(&json!({
-        "apiVersion": POLICY.api_version, "kind": POLICY.kind, "metadata": { "name": UNDEFINED_POLICY },
-        "spec": {
-            "failurePolicy": "Fail", "matchConstraints": { "resourceRules": rules },
-            "validations": [{ "expression": expression, "message": "variable is not defined" }],
-        },
-    }))
-    .await?;
-    hub.apply(&json!({
-        "apiVersion": BINDING.api_version, "kind": BINDING.kind, "metadata": { "name": UNDEFINED_POLICY },
-        "spec": { "policyName": UNDEFINED_POLICY, "validationActions": ["Deny"] },
-    }))
-    .await
-    .map(|_| ())
+    hub_policy::add(hub, UNDEFINED_POLICY, clusters, &expression, "variable is not defined").await
 }
 
 /// Component `orphans`, with times that a configuration file could not name.

@@ -164,13 +164,8 @@ pub(super) const ALL: &[Observation] = &[
             })
         },
     },
-    Observation {
-        name: "the control plane is not available for a while of an upgrade",
-        source: "controlplane/kubeadm/reconcilers/kubeadmcontrolplane/status.go",
-        holds: |story| {
-            some(story, Stage::Upgrade, |cluster| !has(cluster, "ControlPlaneAvailable", "True", ""))
-        },
-    },
+    // Not here: during an upgrade the fake's control plane is not available for a while. The real one shows that in most runs, but not if the new
+    // machine joins before the next status.
     Observation {
         name: "the Secret of the kubeconfig has its type, its label and key value",
         source: "util/kubeconfig/kubeconfig.go",
