@@ -55,6 +55,8 @@ kinds! {
     TOPOLOGY = "cluster.x-k8s.io/v1beta2" "Cluster";
     /// Control plane of such a cluster, where kubeadm makes it.
     KUBEADM_CONTROL_PLANE = "controlplane.cluster.x-k8s.io/v1beta2" "KubeadmControlPlane";
+    /// Machines of one node group of such a cluster.
+    MACHINE_DEPLOYMENT = "cluster.x-k8s.io/v1beta2" "MachineDeployment";
     /// Node of a delivered cluster.
     NODE = "v1" "Node";
     /// One cluster of OSAC.

@@ -18,6 +18,7 @@ mod canary;
 mod cleanup;
 mod cloud_credential;
 mod cluster_api;
+mod cluster_api_autoscaled;
 mod cluster_api_life;
 mod credentials;
 mod ctl;
@@ -67,7 +68,7 @@ use libtest_mimic::Trial;
 
 use self::ways::{
     HubControllers, Scenario, Way, acted, alone, both, charted, everywhere, hosted, in_namespace, long,
-    on_either, order, pooled, quick, remotes, run, scenario, topology, undelivered, ways,
+    on_either, on_real, order, pooled, quick, remotes, run, scenario, topology, undelivered, ways,
 };
 use crate::{
     harness::{Selection, Shared, Tier},
@@ -195,6 +196,7 @@ const SCENARIOS: &[Scenario] = &[
         "provider-kubernetes applies one change of the topology after the other",
         on_either(topology(scenario!(cluster_api::cluster_api_upgraded))),
     ),
+    on_real(topology(scenario!(cluster_api_autoscaled::cluster_api_autoscaled))),
     on_either(topology(scenario!(cluster_api_life::cluster_api_life))),
     on_either(topology(scenario!(cluster_api_life::cluster_api_kubeconfig_renewed))),
     on_either(topology(scenario!(cluster_api_life::cluster_api_deleted_at_each_phase))),

@@ -124,6 +124,11 @@ pub(super) const fn on_either(scenario: Scenario) -> Scenario {
     Scenario { on: &[HubControllers::Fake, HubControllers::Real], ..scenario }
 }
 
+/// Runs on the real controllers only: it changes objects that their fakes do not make.
+pub(super) const fn on_real(scenario: Scenario) -> Scenario {
+    Scenario { on: &[HubControllers::Real], ..scenario }
+}
+
 /// Waits for a poll that comes every ten minutes.
 pub(super) const fn long(scenario: Scenario) -> Scenario {
     Scenario { timeout: TIMEOUT.saturating_mul(4), ..scenario }
