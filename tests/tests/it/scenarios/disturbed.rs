@@ -90,14 +90,16 @@ pub async fn conditions_rewritten_each_second_for_a_minute(tenant: &Tenant<'_>) 
 pub async fn change_refused_for_minutes(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let hub = tenant.engine.hub.cluster();
     let controller = tenant.ask_and_get(&json!({})).await?;
-    tokio::time::sleep(RESTED).await;
     let name = tenant.composite().await?;
-    let lifetime = "object.metadata.annotations['testplatform.ci.openshift.org/lifetime']";
+    let lifetime = "testplatform.ci.openshift.org/lifetime";
     let expression = format!(
-        "object.metadata.namespace != '{ACTED}' || object.metadata.name != '{name}' || {lifetime} != '5h0m0s'"
+        "object.metadata.namespace != '{ACTED}' || object.metadata.name != '{name}' || !('{lifetime}' in object.metadata.annotations) \
+         || object.metadata.annotations['{lifetime}'] != '5h0m0s'"
     );
     let resource = ["ci.openshift.org", "ephemeralclusters"];
+    // Before the rest: an API server takes up a policy after some seconds.
     hub_policy::add(hub, REFUSING_POLICY, resource, &expression, "refused by a test").await?;
+    tokio::time::sleep(RESTED).await;
     let observation = Observation::start(tenant);
     tenant.change(&json!({ "lifetime": "5h" })).await?;
     let refused = tenant.until_condition("RemoteConsistent", "False", "HubRefused").await;
