@@ -4,9 +4,12 @@
 //! alert as `[Name]`.
 
 mod administrator;
+mod advice;
 mod hub_operator;
 mod nobody;
 mod tenant;
+
+pub use advice::{advice_about, advise_owner};
 
 /// A reason, its meaning and what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

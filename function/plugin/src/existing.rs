@@ -125,6 +125,14 @@ pub fn is_of_now(claim: &Claim, before: Option<&Claim>, late: bool) -> bool {
     // Core looks at a claim before the function looks at its composite, and then copies once more what that said before. Another
     // lifetime is seen by the end; one that gets no other end, as it is clamped, by nothing.
     let Some(before) = before else { return true };
-    late || requested_lifetime(claim) == requested_lifetime(before)
-        || claim.expires_at() != before.expires_at()
+    late || requested_lifetime(claim) == requested_lifetime(before) || has_moved_end(claim, before)
+}
+
+/// Whether the end of a claim moved in the direction of its new lifetime. It can also move by an earlier change, which was not processed before.
+fn has_moved_end(claim: &Claim, before: &Claim) -> bool {
+    let lifetimes = requested_lifetime(claim).zip(requested_lifetime(before));
+    match (lifetimes, claim.expires_at().zip(before.expires_at())) {
+        (Some((now, then)), Some((end, end_before))) => now.cmp(&then) == end.cmp(&end_before),
+        _ => claim.expires_at() != before.expires_at(),
+    }
 }

@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 use testplatform_apis::{
-    condition::{ClusterReady, ConditionType, Credentials, JobCompleted, Remote, Request},
+    condition::{ClusterReady, ConditionType, Credentials, Remote, Request},
     phase::Phase,
 };
 
@@ -77,7 +77,7 @@ fn explain_failure(facts: &Facts) -> PendingStep {
         None => String::new(),
     };
     let what = format!("nothing, because Failed is final: {}{remaining}", claim.message());
-    PendingStep::new(what, with_entry("create a claim with another name", "Failed"))
+    PendingStep::new(what, advice::cluster(ClusterReady::Failed))
 }
 
 /// How a teardown ended, where it did not end well.
@@ -106,11 +106,7 @@ fn explain_teardown(facts: &Facts) -> PendingStep {
     let condition = claim.condition(ConditionType::ProwJobCompleted).filter(|c| !c.message().is_empty());
     let words = condition.map_or_else(|| claim.message(), ReportedCondition::message);
     let words = if words.is_empty() { String::new() } else { format!(": {words}") };
-    let todo = with_entry(
-        "wait; this often takes longer than creating the cluster",
-        JobCompleted::TearingDown.as_str(),
-    );
-    PendingStep::new(format!("the hub to tear the cluster down{words}"), todo)
+    PendingStep::new(format!("the hub to tear the cluster down{words}"), advice::teardown())
 }
 
 /// A cluster is no use to whoever cannot get its kubeconfig.
@@ -123,11 +119,8 @@ fn explain_foreign_secret(facts: &Facts) -> Option<PendingStep> {
 fn explain_ready_claim(facts: &Facts, way: &CommandContext, now: Timestamp) -> PendingStep {
     let claim = &facts.claim;
     if claim.phase() == Some(Phase::Degraded) {
-        let todo = with_entry("wait; if it does not recover, request a new cluster", "Degraded");
-        return PendingStep::new(
-            format!("the hub to report the cluster healthy again: {}", claim.message()),
-            todo,
-        );
+        let what = format!("the hub to report the cluster healthy again: {}", claim.message());
+        return PendingStep::new(what, advice::cluster(ClusterReady::Degraded));
     }
     if claim.secret().is_empty() {
         let todo = "set spec.writeConnectionSecretToRef.name";
@@ -262,7 +255,6 @@ fn explain_unreachable_hub(facts: &Facts) -> Option<PendingStep> {
 fn explain_provisioning(facts: &Facts) -> PendingStep {
     let claim = &facts.claim;
     let word = claim.condition(ConditionType::ClusterReady).map_or("", ReportedCondition::reason);
-    let patience = |reason: &str| with_entry("wait; nothing is wrong", reason);
     if word == ClusterReady::WaitingForCredentials.as_str() {
         let condition = claim.condition(ConditionType::CredentialsPublished);
         let reason =
@@ -278,11 +270,12 @@ fn explain_provisioning(facts: &Facts) -> PendingStep {
         return PendingStep::new(format!("the kubeconfig: {words}"), todo);
     }
     if word == ClusterReady::SettingUp.as_str() {
-        return PendingStep::new(format!("the setup by the template: {}", claim.message()), patience(word));
+        let what = format!("the setup by the template: {}", claim.message());
+        return PendingStep::new(what, advice::cluster(ClusterReady::SettingUp));
     }
     if word == ClusterReady::SetupFailed.as_str() {
-        let todo = with_entry("ask the administrators to look at it; it may still become ready", word);
-        return PendingStep::new(format!("the setup by the template: {}", claim.message()), todo);
+        let what = format!("the setup by the template: {}", claim.message());
+        return PendingStep::new(what, advice::cluster(ClusterReady::SetupFailed));
     }
     let primary_object = facts.primary_object().map(read_synced);
     if let (Lookup::Found(_), Some((Mark::Waits, ..))) = (&facts.objects, &primary_object) {
@@ -297,18 +290,16 @@ fn explain_provisioning(facts: &Facts) -> PendingStep {
             "wait, or end clusters that are no longer needed",
         ),
         (Some(Phase::Pending) | None, None) => {
-            let todo =
-                "wait; after some minutes, ask the administrators whether the provider on the hub runs";
             let what = format!("the hub to start provisioning: {}", claim.message());
-            PendingStep::new(what, with_entry(todo, "Pending"))
+            PendingStep::new(what, advice::cluster(ClusterReady::Pending))
         }
         _ if word == ClusterReady::Late.as_str() => {
-            let todo = with_entry("look at the job; it may still become ready", word);
-            PendingStep::new(format!("the hub to create the cluster: {}", claim.message()), todo)
+            let what = format!("the hub to create the cluster: {}", claim.message());
+            PendingStep::new(what, advice::cluster(ClusterReady::Late))
         }
         _ => PendingStep::new(
             format!("the hub to create the cluster: {}", claim.message()),
-            patience("Provisioning"),
+            advice::cluster(ClusterReady::Provisioning),
         ),
     }
 }

@@ -215,6 +215,8 @@ fn processed_status_is_known_by_generation_or_end() {
     let copied = ends("3h", "2026-03-02T14:40:00Z");
     assert!(!is(&copied, Some(&before)));
     assert!(is(&ends("3h", "2026-03-02T13:40:00Z"), Some(&before)));
+    // An extension that was not processed yet moves the end the other way first.
+    assert!(!is(&ends("3h", "2026-03-02T16:40:00Z"), Some(&before)));
     // One that is clamped as before gets no other end.
     assert!(is_of_now(&copied, Some(&before), true));
 }

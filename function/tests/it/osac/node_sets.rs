@@ -215,13 +215,33 @@ fn node_pools_without_a_number_are_found_although_they_are_late() {
     world.settle();
     assert_eq!(observed_pools(&world), [format!("nodepool-{NAME}-fc430-0")], "it may be late as well");
     world.node_pools = late;
-    world.advance_time(jiff::SignedDuration::from_mins(2));
+    world.advance_time(jiff::SignedDuration::from_mins(22));
     world.settle();
     assert_eq!(observed_pools(&world), [format!("nodepool-{NAME}-fc430")]);
     world.osac_serves();
     world.publish_credentials();
     world.settle();
     assert_eq!(world.phase(), "Ready");
+}
+
+/// Whichever name is looked for, the answer settles, and it changes seldom.
+#[test]
+fn node_pools_under_neither_name_are_looked_for_in_turns() {
+    let mut world = World::osac_claim();
+    groups(&mut world, &[("workers", "metal", 2)]);
+    world.settle();
+    world.osac_makes();
+    world.node_pools.clear();
+    let mut names = vec![];
+    for _ in 0..120 {
+        world.advance_time(jiff::SignedDuration::from_mins(1));
+        world.settle();
+        names.push(observed_pools(&world));
+    }
+    let changes = names.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    assert!((2..=8).contains(&changes), "{changes} changes in two hours");
+    let plain = names.iter().filter(|names| names[0] == format!("nodepool-{NAME}-fc430")).count();
+    assert!((15..=30).contains(&plain), "{plain} of 120 minutes");
 }
 
 #[test]

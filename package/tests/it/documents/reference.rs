@@ -182,10 +182,11 @@ fn reasons() -> String {
             Action::Sentence(action) => linked(action),
             Action::Entry(page) => format!("[Entry](../runbook/{}.md#{})", page.file(), word.to_lowercase()),
         };
-        format!("| `{word}` | {} | {} | {} | {action} |\n", linked(shown_as), linked(meaning), actor.as_str())
+        let (shown_as, meaning, owner) = (linked(shown_as), linked(meaning), owner_advice(word));
+        format!("| `{word}` | {shown_as} | {meaning} | {} | {action} | {owner} |\n", actor.as_str())
     });
-    let introduction = "Every reason of a condition, an event or a failure that function and provider report, in the order of their names. The action is in the \
-                        last column, or in an entry of [the runbook](../runbook/index.md). Reasons without an entry need no action, or one sentence says it \
+    let introduction = "Every reason of a condition, an event or a failure that function and provider report, in the order of their names. The action is in its \
+                        column, or in an entry of [the runbook](../runbook/index.md). The last column is what `kubectl testplatform why` tells the owner of a claim. Reasons without an entry need no action, or one sentence says it \
                         all. COMPOSITE stands for the name of the composite, FILE for the provider's configuration, and other words in capitals for the \
                         object of the row.\n\nSome reasons come from other controllers and are not listed. They are those of the upstream controller on its own \
                         conditions, and the power state of a Hive cluster on `ClusterRunning`, such as `Hibernating`. Hive also has its own reasons on \
@@ -195,9 +196,20 @@ fn reasons() -> String {
         "Reasons",
         introduction,
         &format!(
-            "| reason | shown as | meaning | who acts | action |\n| --- | --- | --- | --- | --- |\n{body}"
+            "| reason | shown as | meaning | who acts | action | owner of a claim |\n| --- | --- | --- | --- | --- | --- |\n{body}"
         ),
     )
+}
+
+/// What `kubectl testplatform why` advises the owner of a claim. Conditions are named where they differ.
+fn owner_advice(word: &str) -> String {
+    let advice: Vec<_> = reason::advice_about(word).collect();
+    match advice[..] {
+        [] => String::new(),
+        [(_, one)] => one.to_owned(),
+        [(_, first), ..] if advice.iter().all(|(_, advice)| *advice == first) => first.to_owned(),
+        _ => advice.iter().map(|(of, advice)| format!("`{of}`: {advice}")).collect::<Vec<_>>().join(". "),
+    }
 }
 
 /// The schema in a definition, as Kubernetes has it.

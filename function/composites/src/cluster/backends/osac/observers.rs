@@ -1,6 +1,6 @@
 //! Observer Objects for the underlying objects of an order: its HostedCluster, and the NodePool of each node group.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
     collect,
@@ -85,11 +85,20 @@ pub(super) fn build_resources(
     hosted.into_iter().chain(of_groups).collect()
 }
 
-/// How long a NodePool with a number is looked for before the other name has its turn.
+/// How long one name is looked for before the other one can have its turn.
 const TURN: SignedDuration = SignedDuration::from_mins(5);
+/// One of so many turns is for the name without a number.
+const TURNS: i64 = 6;
+
+/// Whether it is the turn of the name without a number, if neither name leads to a NodePool. By the clock alone: the condition of the Object does
+/// not tell since when it looks for its present name.
+fn is_turn_of_plain_name(now: Timestamp) -> bool {
+    now.as_second().div_euclid(TURN.as_secs()).rem_euclid(TURNS) == TURNS - 1
+}
 
 /// The name of the NodePool of a resource class. While no NodePool of the order was seen it is the one without a number, until it turns out that
-/// there is none after the automation has finished. If there is none with a number either, the names take turns.
+/// there is none after the automation has finished. If there is none with a number either, the names take turns, five minutes of half an hour for
+/// the first.
 fn choose_name(
     observed: &Observed,
     part: Option<&NodePoolObject>,
@@ -104,10 +113,11 @@ fn choose_name(
     let is_numbered = match (nodes::numbers_classes(observed, order), before) {
         (Some(numbers), _) => numbers,
         (None, Some(before)) if Some(before) == plain.as_deref() => {
-            part.is_some_and(nodes::is_missing) && is_made()
+            part.is_some_and(nodes::is_missing) && is_made() && !is_turn_of_plain_name(observed.now)
         }
         (None, Some(before)) if nodes::is_numbered(before, order, class) => {
-            !part.is_some_and(|part| nodes::is_missing_for(part, TURN, observed.now))
+            let is_missing = part.is_some_and(|part| nodes::is_missing_for(part, TURN, observed.now));
+            !(is_missing && is_turn_of_plain_name(observed.now))
         }
         (None, Some(_) | None) => false,
     };
