@@ -36,6 +36,7 @@ pub use report::Ledger;
 pub use silence::changes_at_rest;
 pub use watch::{Revision, Watched};
 pub use withdrawals::{Withdrawal, withdrawals};
+pub use writes::{Count, Writes};
 
 use crate::{command_line::exit_code, crossplane::Engine, flavour::Flavour, usage::Usage};
 
@@ -94,11 +95,18 @@ pub struct Share {
     /// Core's circuit breaker.
     pub breaker: Breaker,
     /// Writes on objects of this life: in the tenant's namespace, or named after the claim.
-    pub writes: u32,
+    pub writes: Writes,
     /// Conditions that were True before.
     pub withdrawals: Vec<Withdrawal>,
     /// Every change, in order.
     pub changes: Vec<Change>,
+}
+
+impl Share {
+    /// All writes, refused ones included.
+    pub fn count_writes(&self) -> u32 {
+        self.writes.values().map(|count| count.all).sum()
+    }
 }
 
 /// One life by each backend, all at the same time, on an engine that is audited.
@@ -128,12 +136,7 @@ pub async fn measure_each(
             backend,
             flavour,
             breaker: Breaker::fullest(&changes),
-            writes: writes
-                .iter()
-                .filter(|write| write.is_of(namespace, name))
-                .count()
-                .try_into()
-                .unwrap_or(u32::MAX),
+            writes: writes::sum(writes.iter().filter(|write| write.is_of(namespace, name))),
             withdrawals: withdrawals(&own),
             changes,
         }

@@ -155,7 +155,7 @@ pub fn advise_owner(condition: ConditionType, reason: &str) -> Option<&'static s
 /// Every advice about a reason, with its condition.
 pub fn advice_about(reason: &str) -> impl Iterator<Item = (ConditionType, &'static str)> {
     let about =
-        |(_, reasons, _): &&(ConditionType, &[&str], &str)| reasons.iter().any(|word| *word == reason);
+        move |(_, reasons, _): &&(ConditionType, &[&str], &str)| reasons.iter().any(|word| *word == reason);
     ADVICE.iter().filter(about).map(|(condition, _, advice)| (*condition, *advice))
 }
 

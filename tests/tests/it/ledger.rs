@@ -37,7 +37,7 @@ pub async fn lives_within_budgets_and_silence_between_with_a_wide_breaker() -> a
 
 async fn check(engine: &Engine) -> anyhow::Result<()> {
     let lives = BUDGETS.map(|(backend, flavour, ..)| (backend, flavour));
-    let mut exceeded = Vec::new();
+    let (mut exceeded, mut details) = (Vec::new(), Vec::new());
     let shares = measure_each(engine, &lives, READY_FOR).await?;
     for (share, (.., events, writes)) in shares.iter().zip(BUDGETS) {
         let counted = format!(
@@ -45,15 +45,23 @@ async fn check(engine: &Engine) -> anyhow::Result<()> {
             share.backend.name(),
             share.flavour,
             share.breaker.events,
-            share.writes,
+            share.count_writes(),
             share.withdrawals.len()
         );
         eprintln!("{counted}");
-        if share.breaker.events > events || share.writes > writes || !share.withdrawals.is_empty() {
-            exceeded.push(format!("{counted}: {:#?}", share.changes));
+        let is_disturbed = share.breaker.events > events || !share.withdrawals.is_empty();
+        if is_disturbed {
+            details.push(format!("{:#?}", share.changes));
+        }
+        if share.count_writes() > writes {
+            details.push(format!("{:#?}", share.writes));
+        }
+        if is_disturbed || share.count_writes() > writes {
+            exceeded.push(counted);
         }
     }
-    ensure!(exceeded.is_empty(), "over its budget:\n{}", exceeded.join("\n"));
+    // Details can be hundreds of lines, so the verdict is last.
+    ensure!(exceeded.is_empty(), "{}\nover its budget:\n{}", details.join("\n"), exceeded.join("\n"));
     let changes = changes_at_rest(engine, &LedgerBackend::EACH, AT_REST).await?;
     ensure!(
         changes.is_empty(),
