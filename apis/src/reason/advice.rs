@@ -147,15 +147,13 @@ const ADVICE: &[(ConditionType, &[&str], &str)] = &[
 
 /// What the owner of a claim does while a condition has this reason; none if nobody waits because of it.
 pub fn advise_owner(condition: ConditionType, reason: &str) -> Option<&'static str> {
-    let found =
-        ADVICE.iter().find(|(of, reasons, _)| *of == condition && reasons.iter().any(|word| *word == reason));
+    let found = ADVICE.iter().find(|(of, reasons, _)| *of == condition && reasons.contains(&reason));
     found.map(|(_, _, advice)| *advice)
 }
 
 /// Every advice about a reason, with its condition.
 pub fn advice_about(reason: &str) -> impl Iterator<Item = (ConditionType, &'static str)> {
-    let about =
-        move |(_, reasons, _): &&(ConditionType, &[&str], &str)| reasons.iter().any(|word| *word == reason);
+    let about = move |(_, reasons, _): &&(ConditionType, &[&str], &str)| reasons.contains(&reason);
     ADVICE.iter().filter(about).map(|(condition, _, advice)| (*condition, *advice))
 }
 
