@@ -96,7 +96,7 @@ pub async fn change_refused_for_minutes(tenant: &Tenant<'_>) -> anyhow::Result<(
         "object.metadata.namespace != '{ACTED}' || object.metadata.name != '{name}' || !('{lifetime}' in object.metadata.annotations) \
          || object.metadata.annotations['{lifetime}'] != '5h0m0s'"
     );
-    let resource = ["ci.openshift.org", "ephemeralclusters"];
+    let resource = ["ci.openshift.io", "ephemeralclusters"];
     // Before the rest: an API server takes up a policy after some seconds.
     hub_policy::add(hub, REFUSING_POLICY, resource, &expression, "refused by a test").await?;
     tokio::time::sleep(RESTED).await;
