@@ -18,13 +18,13 @@ pub struct Reason {
     pub word: &'static str,
     /// Conditions, events and other places that show it.
     pub shown_as: &'static str,
-    /// What is true.
+    /// Meaning.
     pub meaning: &'static str,
-    /// What to do.
+    /// Action.
     pub action: Action,
 }
 
-/// What to do about a reason.
+/// Action about a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Nothing.
@@ -63,7 +63,7 @@ impl RunbookPage {
     }
 }
 
-/// Who acts on a reason.
+/// Party that acts on a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// Nobody has to.

@@ -1,4 +1,4 @@
-//! What the owner of a claim does next about the reason of a condition, in one line. `kubectl testplatform why` prints it, and the reference of the
+//! Advice to the owner of a claim about the reason of a condition, in one line. `kubectl testplatform why` prints it, and the reference of the
 //! reasons lists it.
 //!
 //! The same reason in another condition can mean another state: `UnknownField` of `RequestAccepted` is final, and of `RemoteConsistent` it is not.
@@ -145,7 +145,7 @@ const ADVICE: &[(ConditionType, &[&str], &str)] = &[
     (ProwJobCompleted, &["TearingDown"], "wait; this often takes longer than creating the cluster"),
 ];
 
-/// What the owner of a claim does while a condition has this reason; none if nobody waits because of it.
+/// Advice to the owner of a claim while a condition has this reason; none if nobody waits because of it.
 pub fn advise_owner(condition: ConditionType, reason: &str) -> Option<&'static str> {
     let found = ADVICE.iter().find(|(of, reasons, _)| *of == condition && reasons.contains(&reason));
     found.map(|(_, _, advice)| *advice)

@@ -1,4 +1,4 @@
-//! What to do about a reason, in one line, with the page of the documentation that has more. The lines are those of the catalogue of reasons.
+//! Advice about a reason, in one line, with the page of the documentation that has more. The lines are those of the catalogue of reasons.
 
 use testplatform_apis::{
     condition::{ClusterReady, ConditionType, Credentials, JobCompleted, Remote, Request},

@@ -1,6 +1,6 @@
 //! `doctor`: whether a cluster and a namespace can have claims. Pure: what kubectl found becomes findings.
 //!
-//! A tenant may read little of a cluster. What they may not read is unknown, and never missing.
+//! A tenant may read little of a cluster. Unreadable objects are unknown, and never missing.
 
 use serde_json::{Value, json};
 use testplatform_apis::text::bounded;
@@ -23,7 +23,7 @@ pub const CLAIM_VERBS: [(&str, &str); 6] = [
     ("delete", "down --delete"),
 ];
 
-/// What the cluster answered.
+/// Answers of the cluster.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClusterFacts {
     /// The answer of `kubectl version -o json`.
@@ -51,7 +51,7 @@ pub struct ClusterFacts {
 pub struct Finding {
     /// Subject and state.
     pub link: ChainLink,
-    /// What to do about it; empty if there is nothing to do.
+    /// Remedy; empty if none is needed.
     pub todo: String,
 }
 

@@ -186,8 +186,8 @@ fn reasons() -> String {
         format!("| `{word}` | {shown_as} | {meaning} | {} | {action} | {owner} |\n", actor.as_str())
     });
     let introduction = "Every reason of a condition, an event or a failure that function and provider report, in the order of their names. The action is in its \
-                        column, or in an entry of [the runbook](../runbook/index.md). The last column is what `kubectl testplatform why` tells the owner of a claim. Reasons without an entry need no action, or one sentence says it \
-                        all. COMPOSITE stands for the name of the composite, FILE for the provider's configuration, and other words in capitals for the \
+                        column, or in an entry of [the runbook](../runbook/index.md). Reasons without an entry need no action, or one sentence says it all. \
+                        The last column has the advice of `kubectl testplatform why`. COMPOSITE stands for the name of the composite, FILE for the provider's configuration, and other words in capitals for the \
                         object of the row.\n\nSome reasons come from other controllers and are not listed. They are those of the upstream controller on its own \
                         conditions, and the power state of a Hive cluster on `ClusterRunning`, such as `Hibernating`. Hive also has its own reasons on \
                         `CapacityAvailable` and `PoolCurrent` of a pool.";
@@ -206,10 +206,14 @@ fn owner_advice(word: &str) -> String {
     let advice: Vec<_> = reason::advice_about(word).collect();
     match advice[..] {
         [] => String::new(),
-        [(_, one)] => one.to_owned(),
-        [(_, first), ..] if advice.iter().all(|(_, advice)| *advice == first) => first.to_owned(),
-        _ => advice.iter().map(|(of, advice)| format!("`{of}`: {advice}")).collect::<Vec<_>>().join(". "),
+        [(_, first), ..] if advice.iter().all(|(_, advice)| *advice == first) => capitalize(first) + ".",
+        _ => advice.iter().map(|(of, advice)| format!("`{of}`: {advice}.")).collect::<Vec<_>>().join(" "),
     }
+}
+
+fn capitalize(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// The schema in a definition, as Kubernetes has it.

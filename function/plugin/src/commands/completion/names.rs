@@ -82,7 +82,7 @@ impl ClusterNames {
         matching(offers.iter().map(candidate), typed)
     }
 
-    /// Namespaces. Whoever may not list them gets those of their contexts.
+    /// Namespaces. Callers without the right to list them get those of their contexts.
     pub fn namespaces(&self, typed: &str) -> Vec<CompletionCandidate> {
         let listed = self.kubectl.run_silently(&["get", "namespaces", "-oname", REQUEST_LIMIT], LIMIT);
         let own = || self.local.run_silently(&["config", "view", CONTEXT_NAMESPACES], LIMIT);
