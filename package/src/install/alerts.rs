@@ -85,6 +85,14 @@ pub const CLAIMS: &[Alert] = &[
         summary: "The cluster of claim {{ $labels.tenant }}/{{ $labels.claim }} is running, but its kubeconfig has not arrived for five minutes.",
     },
     Alert {
+        name: "ReadinessWithdrawn",
+        // A withdrawal can be over within a second, so most scrapes miss it. The time of the transition stays.
+        expression: r#"max by (tenant, claim) (changes(testplatform_cluster_condition_timestamp_seconds{type="ClusterReady",status="True",reason="Ready"}[1h])) > 2"#,
+        lasts: "1m",
+        severity: AlertSeverity::Warning,
+        summary: "ClusterReady of claim {{ $labels.tenant }}/{{ $labels.claim }} was withdrawn and given again {{ $value }} times within an hour.",
+    },
+    Alert {
         name: "TeardownStuck",
         // A Failed claim stays so during teardown of its remaining objects.
         expression: r#"max by (tenant, claim) (testplatform_cluster_phase{phase="Deprovisioning"} == 1

@@ -127,6 +127,32 @@ pub const CLAIM_CASES: &[Case] = &[
         &[(30, &[])],
     ),
     case(
+        "ReadinessWithdrawn",
+        &[(
+            r#"testplatform_cluster_condition_timestamp_seconds{claim="c",tenant="t",type="ClusterReady",status="True",reason="Ready"}"#,
+            "0x9 600x9 1200x9 1800x70",
+        )],
+        &[(29, &[]), (32, &[CLAIM])],
+    ),
+    // The end of a lifetime comes near, and an extension takes the reason back.
+    case(
+        "ReadinessWithdrawn",
+        &[(
+            r#"testplatform_cluster_condition_timestamp_seconds{claim="c",tenant="t",type="ClusterReady",status="True",reason="Ready"}"#,
+            "0x9 _x9 1200x60",
+        )],
+        &[(40, &[]), (70, &[])],
+    ),
+    // It stays given from then on.
+    case(
+        "ReadinessWithdrawn",
+        &[(
+            r#"testplatform_cluster_condition_timestamp_seconds{claim="c",tenant="t",type="ClusterReady",status="True",reason="Ready"}"#,
+            "0x9 600x9 1200x9 1800x70",
+        )],
+        &[(80, &[])],
+    ),
+    case(
         "TeardownStuck",
         &[(r#"testplatform_cluster_phase{claim="c",tenant="t",phase="Deprovisioning"}"#, "1x130")],
         &[(119, &[]), (120, &[CLAIM])],

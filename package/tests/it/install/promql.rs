@@ -143,6 +143,10 @@ fn call_function(call: &Call, series: &[Series], now: f64) -> Value {
         }
         "increase" => over_range(&|samples, range| increase(samples, now - range, now)),
         "rate" => over_range(&|samples, range| Some(increase(samples, now - range, now)? / range)),
+        "changes" => over_range(&|samples, _| {
+            let count = samples.windows(2).filter(|pair| pair[0].1.total_cmp(&pair[1].1).is_ne()).count();
+            (!samples.is_empty()).then_some(u32::try_from(count).map_or(f64::INFINITY, f64::from))
+        }),
         "max_over_time" => over_range(&|samples, _| samples.iter().map(|(_, value)| *value).reduce(f64::max)),
         other => panic!("not supported here: {other}"),
     }
