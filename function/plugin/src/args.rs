@@ -12,7 +12,12 @@ use testplatform_apis::duration::GoDuration;
 use self::definition::{PASSED, SWITCHES};
 use super::{
     command_context::CommandContext,
-    commands::{get::GetRequest, open::Page, why::WhyFormat},
+    commands::{
+        fleet::FleetRequest,
+        get::{GetRequest, Selection},
+        open::Page,
+        why::WhyFormat,
+    },
     exit::{Exit, Stop},
     wait_target::WaitTarget,
 };
@@ -107,6 +112,8 @@ pub enum Subcommand {
         /// How long to wait; none: until it is gone.
         timeout: Option<SignedDuration>,
     },
+    /// Show all claims and hubs at once.
+    Fleet(FleetRequest),
     /// Check whether the cluster and the namespace can have claims.
     Doctor {
         /// How to print.
@@ -188,8 +195,7 @@ fn read_subcommand(name: &str, matches: &ArgMatches) -> Result<Subcommand, Stop>
         "get" => Subcommand::Get(GetRequest {
             name: of("name"),
             output: of("output"),
-            everywhere: matches.get_flag("all-namespaces"),
-            selector: of("selector"),
+            selection: read_selection(matches),
             sort_by: of("sort-by"),
             no_headers: matches.get_flag("no-headers"),
             watch: matches.get_flag("watch"),
@@ -221,6 +227,11 @@ fn read_subcommand(name: &str, matches: &ArgMatches) -> Result<Subcommand, Stop>
             let span = span.ok_or_else(|| usage_error("--by or --to is missing".to_owned()))?;
             Subcommand::Extend { name: name_of(), span }
         }
+        "fleet" => Subcommand::Fleet(FleetRequest {
+            selection: read_selection(matches),
+            offers_from: of("from").unwrap_or_default(),
+            port: matches.get_flag("serve").then(|| matches.get_one("port").copied().unwrap_or_default()),
+        }),
         "doctor" => Subcommand::Doctor { format: read_format(matches) },
         "completion" => Subcommand::Completion { shell: of("shell").unwrap_or_default() },
         _ => Subcommand::Down {
@@ -230,6 +241,10 @@ fn read_subcommand(name: &str, matches: &ArgMatches) -> Result<Subcommand, Stop>
             timeout: read_duration(matches, "timeout")?.map(GoDuration::as_signed),
         },
     })
+}
+
+fn read_selection(matches: &ArgMatches) -> Selection {
+    Selection { everywhere: matches.get_flag("all-namespaces"), selector: text(matches, "selector") }
 }
 
 fn read_format(matches: &ArgMatches) -> WhyFormat {

@@ -18,6 +18,12 @@ pub struct CommandContext {
 }
 
 impl CommandContext {
+    /// The same, with the namespace of a claim.
+    #[must_use]
+    pub fn in_namespace_of(&self, claim: &Claim) -> Self {
+        Self { namespace: Some(claim.namespace().to_owned()), ..self.clone() }
+    }
+
     /// A command of this plugin about a claim, to be typed next.
     pub fn about(&self, command: &str, claim: &Claim) -> String {
         if self.kind { self.next(command, &claim.label()) } else { self.next(command, claim.name()) }

@@ -4,6 +4,7 @@ pub mod completion;
 pub mod doctor;
 pub mod down;
 pub mod extend;
+pub mod fleet;
 pub mod get;
 pub mod kubeconfig;
 pub mod offers;
@@ -44,6 +45,7 @@ pub fn run(ask: &Subcommand, session: &mut Session<'_>) -> Result<(), Stop> {
         Subcommand::Wait { name, target, timeout } => wait::run(session, name, target, *timeout),
         Subcommand::Logs { name } => open::print_logs_url(session, name),
         Subcommand::Open { name, page } => open::run(session, name, *page),
+        Subcommand::Fleet(request) => fleet::run(session, request),
         Subcommand::Doctor { format } => doctor::run(session, *format),
         Subcommand::Completion { shell } => completion::print_script(session, shell),
         Subcommand::Kubeconfig { name, out, merge } => kubeconfig::run(session, name, out.as_deref(), *merge),

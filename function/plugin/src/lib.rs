@@ -6,8 +6,8 @@
 //!
 //! It reaches clusters only by running kubectl, so that it supports all of kubectl's connection methods. Processing of the answers is pure:
 //! `trouble`, `claim`, `facts`, `observed_secret`, `events`, `chain`, `wait`, `explanation`, `diagnosis`, `existing`, `advice`, `runbook`, `estimate`,
-//! `offers`, `table`, `field_path`, `wait_target`, `style` and `config`. I/O is in `kubectl`, `aside`, `follow`, `steady_watch`, `session` and
-//! the commands. `commands::completion` answers shells and kubectl before a command line is read.
+//! `offers`, `fleet`, `table`, `field_path`, `wait_target`, `web_address`, `style` and `config`. I/O is in `kubectl`, `aside`, `follow`,
+//! `steady_watch`, `page_server`, `session` and the commands. `commands::completion` answers shells and kubectl before a command line is read.
 //!
 //! **Invariant:** only `kubeconfig` reads a value of a Secret; it passes it on and prints it nowhere else.
 
@@ -27,10 +27,12 @@ pub mod exit;
 pub mod explanation;
 pub mod facts;
 pub mod field_path;
+pub mod fleet;
 pub mod follow;
 pub mod kubectl;
 pub mod observed_secret;
 pub mod offers;
+pub mod page_server;
 pub mod runbook;
 pub mod screen;
 pub mod session;
@@ -41,6 +43,7 @@ pub mod table;
 pub mod trouble;
 pub mod wait;
 pub mod wait_target;
+pub mod web_address;
 
 use std::{ffi::OsString, io::Write};
 

@@ -1,6 +1,6 @@
 //! The commands, their flags and their help.
 
-use clap::{Arg, ArgAction, ArgGroup, Command, ValueHint};
+use clap::{Arg, ArgAction, ArgGroup, Command, ValueHint, value_parser};
 use testplatform_apis::offer;
 
 use super::examples::after_help;
@@ -80,10 +80,7 @@ fn requesting_commands() -> [Command; 2] {
             value("name", "NAME", "Name of that claim, instead of the offer's name with a random suffix")
                 .requires("claim"),
         )
-        .arg(
-            value("from", "NAMESPACE", "Namespace in which the offers are published")
-                .default_value(offer::NAMESPACE),
-        );
+        .arg(published_in());
     let up = Command::new("up")
         .about("Apply a claim, and wait until its cluster is ready")
         .arg(
@@ -108,14 +105,39 @@ fn program_format() -> Arg {
     value("output", "FORMAT", "Format for programs: json or yaml").short('o').value_parser(["json", "yaml"])
 }
 
+/// Which claims are listed.
+fn selection() -> [Arg; 2] {
+    [
+        value("selector", "LABELS", "Label selector").short('l'),
+        switch("all-namespaces", "List the claims of all namespaces").short('A'),
+    ]
+}
+
+fn published_in() -> Arg {
+    value("from", "NAMESPACE", "Namespace in which the offers are published").default_value(offer::NAMESPACE)
+}
+
+fn fleet_command() -> Command {
+    Command::new("fleet")
+        .about("Show all claims by phase, the queue, the hubs, and which claims need attention")
+        .args(selection())
+        .arg(published_in())
+        .arg(switch("serve", "Show it as pages for a browser, on this machine alone, until interrupted"))
+        .arg(
+            value("port", "PORT", "Port of the pages; 0 is any free one")
+                .requires("serve")
+                .value_parser(value_parser!(u16))
+                .default_value("0"),
+        )
+}
+
 /// Commands that show a claim.
-fn observing_commands() -> [Command; 5] {
+fn observing_commands() -> [Command; 6] {
     let get = Command::new("get")
         .about("List claims with their state, age and end")
         .arg(named().required(false))
         .arg(value("output", "FORMAT", "wide, or one of kubectl's: json, yaml, name, jsonpath=…").short('o'))
-        .arg(value("selector", "LABELS", "Label selector").short('l').conflicts_with("name"))
-        .arg(switch("all-namespaces", "List the claims of all namespaces").short('A').conflicts_with("name"))
+        .args(selection().map(|arg| arg.conflicts_with("name")))
         .arg(
             value(
                 "sort-by",
@@ -148,7 +170,7 @@ fn observing_commands() -> [Command; 5] {
         .about("Print the address of the job, and open it in a browser")
         .arg(named())
         .arg(switch("console", "Open the web console of the cluster instead"));
-    [get, why, wait, logs, open]
+    [get, why, wait, logs, open, fleet_command()]
 }
 
 /// Commands for a cluster that exists, for the place of claims, and for the shell.

@@ -21,7 +21,7 @@ const WAITING: &[Exit] = &[
     Exit::Interrupted,
 ];
 
-const COMMANDS: [CommandHelp; 12] = [
+const COMMANDS: [CommandHelp; 13] = [
     CommandHelp {
         name: "offers",
         examples: "
@@ -54,6 +54,14 @@ const COMMANDS: [CommandHelp; 12] = [
   kubectl testplatform why demo --watch
   kubectl testplatform why demo -o json | jq -r .waitsFor",
         exits: &[Exit::Done, Exit::Error, Exit::Usage, Exit::NotFound, Exit::Interrupted],
+    },
+    CommandHelp {
+        name: "fleet",
+        examples: "
+  kubectl testplatform fleet -A
+  kubectl testplatform fleet -A --serve
+  kubectl testplatform fleet -l app=nightly --serve --port 8099",
+        exits: &[Exit::Done, Exit::Error, Exit::Usage, Exit::Interrupted],
     },
     CommandHelp {
         name: "wait",

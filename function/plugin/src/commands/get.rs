@@ -13,6 +13,25 @@ use super::super::{
     trouble::Trouble,
 };
 
+/// Which claims are listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Of all namespaces.
+    pub everywhere: bool,
+    /// Label selector.
+    pub selector: Option<String>,
+}
+
+impl Selection {
+    /// The same, as kubectl takes it.
+    pub(super) fn options(&self) -> Vec<&str> {
+        let mut options = vec![];
+        options.extend(self.everywhere.then_some("--all-namespaces"));
+        options.extend(self.selector.iter().flat_map(|selector| ["--selector", selector.as_str()]));
+        options
+    }
+}
+
 /// The requested arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GetRequest {
@@ -20,10 +39,8 @@ pub struct GetRequest {
     pub name: Option<String>,
     /// How to print.
     pub output: Option<String>,
-    /// Of all namespaces.
-    pub everywhere: bool,
-    /// Label selector.
-    pub selector: Option<String>,
+    /// Which claims, without a name.
+    pub selection: Selection,
     /// Field or column to sort by.
     pub sort_by: Option<String>,
     /// Print no line of headings.
@@ -36,14 +53,6 @@ impl GetRequest {
     /// The format, unless it is one of the tables.
     fn format(&self) -> Option<&str> {
         self.output.as_deref().filter(|output| *output != "wide")
-    }
-
-    /// Options that select claims of a list, as kubectl takes them.
-    fn list_options(&self) -> Vec<&str> {
-        let mut options = vec![];
-        options.extend(self.everywhere.then_some("--all-namespaces"));
-        options.extend(self.selector.iter().flat_map(|selector| ["--selector", selector.as_str()]));
-        options
     }
 
     /// The field to sort by.
@@ -78,15 +87,7 @@ pub fn run(session: &mut Session<'_>, request: &GetRequest) -> Result<(), Stop> 
             None => print_claims(session, request, &[claim]).map(|_| ()),
         };
     }
-    let options = request.list_options();
-    let list = |flavour: Flavour| {
-        session.kubectl.items(&[&["get", flavour.resource(), "-ojson"], options.as_slice()].concat())
-    };
-    let lists = Session::query_kinds(&session.served_kinds()?, list)
-        .map_err(|trouble| explain_refusal(trouble, request))?;
-    let readable: Vec<Flavour> = lists.iter().map(|(flavour, _)| *flavour).collect();
-    let mut claims: Vec<Claim> =
-        lists.into_iter().flat_map(|(_, items)| items).filter_map(Claim::read).collect();
+    let (readable, mut claims) = list_claims(session, &session.served_kinds()?, &request.selection)?;
     sort_claims(&mut claims, sort_field.as_ref())?;
     if request.watch {
         return watch::run(session, request, &readable, &claims);
@@ -95,7 +96,8 @@ pub fn run(session: &mut Session<'_>, request: &GetRequest) -> Result<(), Stop> 
         let kinds: Vec<&str> = readable.into_iter().map(Flavour::resource).collect();
         let kinds = kinds.join(",");
         let sorted = sort_field.map(|field| format!("--sort-by={}", field.expression()));
-        let mut arguments = [&["get", kinds.as_str(), "-o", format], options.as_slice()].concat();
+        let mut arguments =
+            [&["get", kinds.as_str(), "-o", format], request.selection.options().as_slice()].concat();
         arguments.extend(sorted.as_deref());
         arguments.extend(request.no_headers.then_some("--no-headers"));
         return print_as_kubectl(session, &arguments);
@@ -105,6 +107,21 @@ pub fn run(session: &mut Session<'_>, request: &GetRequest) -> Result<(), Stop> 
         return Ok(());
     }
     print_claims(session, request, &claims).map(|_| ())
+}
+
+/// Lists claims of these kinds. Returns the kinds that the caller may read, too.
+pub(super) fn list_claims(
+    session: &Session<'_>,
+    kinds: &[Flavour],
+    selection: &Selection,
+) -> Result<(Vec<Flavour>, Vec<Claim>), Stop> {
+    let options = selection.options();
+    let list = |flavour: Flavour| {
+        session.kubectl.items(&[&["get", flavour.resource(), "-ojson"], options.as_slice()].concat())
+    };
+    let lists = Session::query_kinds(kinds, list).map_err(|trouble| explain_refusal(trouble, selection))?;
+    let readable = lists.iter().map(|(flavour, _)| *flavour).collect();
+    Ok((readable, lists.into_iter().flat_map(|(_, items)| items).filter_map(Claim::read).collect()))
 }
 
 /// Sorts by namespace and name, or by a field. A field that no claim has is probably a mistake, as in kubectl.
@@ -120,8 +137,8 @@ fn sort_claims(claims: &mut Vec<Claim>, field: Option<&FieldPath>) -> Result<(),
 }
 
 /// Tenants often have a right in their own namespaces alone.
-fn explain_refusal(trouble: Trouble, request: &GetRequest) -> Stop {
-    let narrower = request.everywhere && matches!(trouble, Trouble::Forbidden(_) | Trouble::Neither(_));
+fn explain_refusal(trouble: Trouble, selection: &Selection) -> Stop {
+    let narrower = selection.everywhere && matches!(trouble, Trouble::Forbidden(_) | Trouble::Neither(_));
     let stop = Stop::from(trouble);
     let more = if narrower { " Without -A, only the claims of one namespace are listed." } else { "" };
     Stop { advice: format!("{}{more}", stop.advice), ..stop }
@@ -134,7 +151,7 @@ fn print_claims(
     claims: &[Claim],
 ) -> Result<ClaimTable, Stop> {
     let columns = Columns {
-        namespace: request.everywhere,
+        namespace: request.selection.everywhere,
         kind: Flavour::ALL.into_iter().all(|f| claims.iter().any(|c| c.flavour == f)),
         wide: request.output.as_deref() == Some("wide"),
     };

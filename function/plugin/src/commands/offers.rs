@@ -54,7 +54,7 @@ pub fn run(session: &mut Session<'_>, request: &OffersRequest<'_>) -> Result<(),
 }
 
 /// Content of the ConfigMap, which is not in the namespace of the claims.
-fn read_published(session: &Session<'_>, from: &str) -> Result<Vec<Value>, Stop> {
+pub(super) fn read_published(session: &Session<'_>, from: &str) -> Result<Vec<Value>, Stop> {
     let mut kubectl = session.kubectl.clone();
     kubectl.flags.retain(|flag| !flag.starts_with("--namespace="));
     match kubectl.json(&["get", "configmap", CONFIG_MAP, "--namespace", from, "-ojson"]) {

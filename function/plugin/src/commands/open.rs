@@ -8,6 +8,7 @@ use super::super::{
     claim::{Claim, ClaimState, text},
     exit::{Exit, Stop},
     session::Session,
+    web_address::is_web_address,
 };
 
 /// The program that opens an address on this platform.
@@ -76,9 +77,7 @@ fn find_url(session: &Session<'_>, claim: &Claim, page: Page) -> Result<String, 
         let message = format!("{} reports no {}{still}", claim.label(), page.word());
         return Err(Stop::new(exit, message, format!("{hint} More: {why}")));
     }
-    let is_web = ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme));
-    let is_plain = url.chars().all(|c| !c.is_control() && !c.is_whitespace());
-    if !is_web || !is_plain || url.len() > 2048 {
+    if !is_web_address(url) {
         let message =
             format!("the {} of {} is no web address: {}", page.word(), claim.label(), bounded(url, 200));
         return Err(Stop::new(Exit::Error, message, format!("More: {why}")));

@@ -8,8 +8,16 @@ const FUNCTION: [&str; 3] = ["function/composites/src", "function/render/src", "
 /// The border of the function: files, and folders with a slash behind them.
 const BORDER: [&str; 2] = ["function/render/src/files.rs", "function/src/"];
 /// That of the plugin, below `function/plugin/src`, with all of `commands/`.
-const PLUGIN_BORDER: [&str; 7] =
-    ["aside.rs", "follow.rs", "kubectl.rs", "main.rs", "screen.rs", "session.rs", "steady_watch.rs"];
+const PLUGIN_BORDER: [&str; 8] = [
+    "aside.rs",
+    "follow.rs",
+    "kubectl.rs",
+    "main.rs",
+    "page_server.rs",
+    "screen.rs",
+    "session.rs",
+    "steady_watch.rs",
+];
 /// How sources name the world.
 const WORLD: [&str; 11] = [
     "std::fs",

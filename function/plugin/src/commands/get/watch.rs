@@ -67,7 +67,7 @@ pub fn run(
     let mut needs_head = claims.is_empty() && !request.no_headers;
     let kubectl = session.kubectl.clone();
     let name = request.name.as_ref().and(claims.first()).map(|claim| claim.name().to_owned());
-    let options = if name.is_some() { vec![] } else { request.list_options() };
+    let options = if name.is_some() { vec![] } else { request.selection.options() };
     let now = session.now();
     let watch = |kind: &Flavour| SteadyWatch::new(&kubectl, kind.resource(), name.as_deref(), &options, now);
     let mut watches: Vec<SteadyWatch<'_>> = kinds.iter().map(watch).collect();
@@ -117,7 +117,7 @@ pub fn run(
 
 /// The printed claims of a kind that were deleted while nobody watched. A list that fails reports none: the watch has the same trouble, and says so.
 fn find_deleted(session: &Session<'_>, request: &GetRequest, kind: Flavour, printed: &Printed) -> Vec<Claim> {
-    let listed = [&["get", kind.resource(), "-ojson"], request.list_options().as_slice()].concat();
+    let listed = [&["get", kind.resource(), "-ojson"], request.selection.options().as_slice()].concat();
     let Ok(items) = session.kubectl.items(&listed) else { return vec![] };
     let existing: BTreeSet<String> =
         items.into_iter().filter_map(Claim::read).map(|claim| claim.uid().to_owned()).collect();
