@@ -93,11 +93,14 @@ const WITH_ENGINE: &[Case] = &[
     blocking!(demo::it_exits_zero_and_says_what_it_saw),
     blocking!(demo::kept_commands_work_as_they_are_printed),
     blocking!(refusals::a_taken_port_is_said),
+    // Case by case they go into another quarter, so those that take minutes are not one after the other.
+    case!(campaign::no_fault_of_the_first_seed_breaks_an_invariant).whole().within(Duration::from_mins(15)),
     case!(ledger::lives_within_budgets_and_silence_between_with_a_wide_breaker)
         .whole()
         .within(Duration::from_mins(15)),
-    case!(campaign::no_fault_breaks_an_invariant).whole().within(Duration::from_mins(20)),
     case!(campaign::no_regression_comes_back).whole().within(Duration::from_mins(20)),
+    case!(campaign::no_fault_of_the_second_seed_breaks_an_invariant).whole().within(Duration::from_mins(15)),
+    case!(campaign::no_fault_of_the_third_seed_breaks_an_invariant).whole().within(Duration::from_mins(15)),
     case!(provider::load::five_thousand_at_rest).measurement(),
     case!(provider::load::ten_thousand_and_ten_events_a_second).measurement(),
 ];
