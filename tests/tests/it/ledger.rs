@@ -11,15 +11,16 @@ use testplatform_tests::{
 
 /// For each backend: the most events that core's circuit breaker would count in one life, and the most writes of all clients on objects of this life,
 /// refused ones included. Writes on objects that several lives have in common, and on those without a name of the life, are not counted.
-/// Each is a seventh to a half above the figure of a run on a busy machine, where fewer events come close together. Core's default is 100 events at once and one more each second.
+/// Each is at least a seventh above the highest figure that was seen. The figures depend on the machine, because a slow one gathers more changes in a
+/// pass: one life by CaaS has 332 writes beside six busy programs, 374 on a quiet machine, and 482 were seen. Core's default is 100 events at once and one more each second.
 const BUDGETS: [(LedgerBackend, Flavour, u32, u32); 7] = [
     (LedgerBackend::CiOperator, Flavour::Claim, 115, 275),
     (LedgerBackend::CiOperator, Flavour::TestCluster, 120, 165),
     (LedgerBackend::ClusterClaim, Flavour::Claim, 145, 375),
     (LedgerBackend::HyperShift, Flavour::Claim, 190, 515),
-    (LedgerBackend::ClusterApi, Flavour::Claim, 165, 355),
-    (LedgerBackend::Osac, Flavour::Claim, 205, 395),
-    (LedgerBackend::Caas, Flavour::Claim, 215, 480),
+    (LedgerBackend::ClusterApi, Flavour::Claim, 165, 360),
+    (LedgerBackend::Osac, Flavour::Claim, 205, 410),
+    (LedgerBackend::Caas, Flavour::Claim, 215, 550),
 ];
 /// Longer than the 30 s after a creation in which provider-kubernetes treats a missing remote object as not yet visible (creation grace period of
 /// crossplane-runtime). A teardown before that waits for its backoff.
