@@ -127,11 +127,12 @@ fn classify_failure(synced: &ObservedCondition, pinned: bool) -> SyncState {
     if let Some(outage) = Outage::of(text) {
         return SyncState::Unavailable(outage);
     }
-    if has(&REFUSED_CREATION) || has(&["update failed", "cannot get desired state"]) {
+    let is_creation = has(&["create failed"]);
+    if (is_creation && has(&REFUSED_CREATION)) || has(&["update failed", "cannot get desired state"]) {
         return SyncState::Refused(strip_error_layers(text));
     }
     // The object may have been created all the same, so this is no refusal.
-    if has(&["create failed"]) {
+    if is_creation {
         return SyncState::Unavailable(Outage::Failing(
             "the cause is not known; condition Synced of the Object has the message",
         ));
