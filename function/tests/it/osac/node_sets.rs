@@ -215,7 +215,7 @@ fn node_pools_without_a_number_are_found_although_they_are_late() {
     world.settle();
     assert_eq!(observed_pools(&world), [format!("nodepool-{NAME}-fc430-0")], "it may be late as well");
     world.node_pools = late;
-    world.advance_time(jiff::SignedDuration::from_mins(22));
+    world.advance_time(jiff::SignedDuration::from_mins(2));
     world.settle();
     assert_eq!(observed_pools(&world), [format!("nodepool-{NAME}-fc430")]);
     world.osac_serves();
@@ -239,9 +239,23 @@ fn node_pools_under_neither_name_are_looked_for_in_turns() {
         names.push(observed_pools(&world));
     }
     let changes = names.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    assert!((2..=8).contains(&changes), "{changes} changes in two hours");
+    assert!((20..=24).contains(&changes), "{changes} changes in two hours");
     let plain = names.iter().filter(|names| names[0] == format!("nodepool-{NAME}-fc430")).count();
-    assert!((15..=30).contains(&plain), "{plain} of 120 minutes");
+    assert!((50..=65).contains(&plain), "{plain} of 120 minutes");
+}
+
+#[test]
+fn numbered_node_pools_are_looked_for_at_once_at_any_time() {
+    for minute in 0..30 {
+        let mut world = World { numbers_classes: true, ..World::osac_claim() };
+        groups(&mut world, &[("workers", "metal", 2)]);
+        world.settle();
+        world.advance_time(jiff::SignedDuration::from_mins(minute));
+        world.osac_makes();
+        world.publish_credentials();
+        world.settle();
+        assert_eq!(world.phase(), "Ready", "completed {minute} minutes later: {:#?}", world.conditions);
+    }
 }
 
 #[test]

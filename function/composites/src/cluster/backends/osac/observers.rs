@@ -1,12 +1,13 @@
 //! Observer Objects for the underlying objects of an order: its HostedCluster, and the NodePool of each node group.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
     collect,
     foreign::{
         hosted_cluster::{API_VERSION, HOSTED_CLUSTER, NODE_POOL},
-        osac::ClusterReference,
+        meta::find_condition,
+        osac::{ClusterReference, conditions},
     },
     names::{ObjectName, ours},
     template::kind::Host,
@@ -85,20 +86,21 @@ pub(super) fn build_resources(
     hosted.into_iter().chain(of_groups).collect()
 }
 
-/// How long one name is looked for before the other one can have its turn.
+/// How long one name is looked for before the other one has its turn.
 const TURN: SignedDuration = SignedDuration::from_mins(5);
-/// One of so many turns is for the name without a number.
-const TURNS: i64 = 6;
 
-/// Whether it is the turn of the name without a number, if neither name leads to a NodePool. By the clock alone: the condition of the Object does
-/// not tell since when it looks for its present name.
-fn is_turn_of_plain_name(now: Timestamp) -> bool {
-    now.as_second().div_euclid(TURN.as_secs()).rem_euclid(TURNS) == TURNS - 1
+/// Whether it is the turn of the name without a number, if neither name leads to a NodePool. Turns begin when the order reports its cluster as available,
+/// and the name with a number has the first one, so that no cluster waits for a turn. The Object does not tell since when it looks for its present name.
+fn is_turn_of_plain_name(observed: &Observed) -> bool {
+    let order = observed_order(observed).map(|order| &order.status.value);
+    let available = order.and_then(|order| find_condition(&order.conditions, conditions::CLUSTER_AVAILABLE));
+    let since = available.filter(|condition| condition.is_true()).and_then(|of| of.last_transition_time);
+    let turns = observed.now.duration_since(since.unwrap_or_default()).as_secs() / TURN.as_secs();
+    turns % 2 == 1
 }
 
 /// The name of the NodePool of a resource class. While no NodePool of the order was seen it is the one without a number, until it turns out that
-/// there is none after the automation has finished. If there is none with a number either, the names take turns, five minutes of half an hour for
-/// the first.
+/// there is none after the automation has finished. If there is none with a number either, the names take turns.
 fn choose_name(
     observed: &Observed,
     part: Option<&NodePoolObject>,
@@ -113,11 +115,11 @@ fn choose_name(
     let is_numbered = match (nodes::numbers_classes(observed, order), before) {
         (Some(numbers), _) => numbers,
         (None, Some(before)) if Some(before) == plain.as_deref() => {
-            part.is_some_and(nodes::is_missing) && is_made() && !is_turn_of_plain_name(observed.now)
+            part.is_some_and(nodes::is_missing) && is_made() && !is_turn_of_plain_name(observed)
         }
         (None, Some(before)) if nodes::is_numbered(before, order, class) => {
             let is_missing = part.is_some_and(|part| nodes::is_missing_for(part, TURN, observed.now));
-            !(is_missing && is_turn_of_plain_name(observed.now))
+            !(is_missing && is_turn_of_plain_name(observed))
         }
         (None, Some(_) | None) => false,
     };
