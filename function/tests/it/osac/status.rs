@@ -121,6 +121,24 @@ fn fifth_failure_of_a_job_is_final() {
     assert_eq!((&error["reason"], &error["terminal"]), (&json!("ProvisioningJobFailed"), &json!(true)));
 }
 
+/// A quota that was used up for long leaves the request as many tries as before.
+#[test]
+fn failures_for_want_of_a_quota_do_not_count() {
+    let mut world = World::osac_claim();
+    world.settle();
+    world.report_osac("Failed", &["Accepted"]);
+    for id in ["job-1", "job-2", "job-3", "job-4", "job-5", "job-6"] {
+        world.osac_job(id, "provision", "Failed", "quota of class fc430 exceeded");
+        world.settle();
+    }
+    world.osac_job("job-7", "provision", "Failed", "no such image");
+    world.settle();
+    assert_eq!(
+        (world.phase().as_str(), &world.status["lastError"]["terminal"]),
+        ("Provisioning", &json!(false))
+    );
+}
+
 #[test]
 fn failures_at_another_spec_are_others() {
     let mut world = World::osac_claim();

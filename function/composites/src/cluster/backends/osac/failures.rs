@@ -64,6 +64,11 @@ fn is_failed_provision(job: &Job) -> bool {
     job.type_ == Job::PROVISION && job.state == "Failed"
 }
 
+/// Whether the cause of a failed job passes with a quota or a network.
+fn passes(job: &Job) -> bool {
+    is_quota_error(&job.message) || is_network_error(&job.message)
+}
+
 /// The jobs that failed at the spec as it is: those that the order still tells of, and those that were seen before.
 fn failed_jobs(observed: &Observed) -> (String, Vec<String>) {
     let recorded: Vec<String> = observed
@@ -79,7 +84,7 @@ fn failed_jobs(observed: &Observed) -> (String, Vec<String>) {
     let mut ids: Vec<String> = recorded.filter(|_| of == desired).collect();
     let jobs = status.provisioning_jobs.value.iter();
     let jobs = jobs.filter(|job| is_failed_provision(job));
-    for job in jobs.filter(|job| job.config_version == status.desired_config_version) {
+    for job in jobs.filter(|job| job.config_version == status.desired_config_version && !passes(job)) {
         let id = bounded(&job.id, MAX_JOB_ID);
         if !ids.contains(&id) {
             ids.push(id);
@@ -104,7 +109,6 @@ pub(super) fn terminal_failures(facts: &OrderFacts<'_>, observed: &Observed) -> 
     let given_up = observed.annotation(ours::FAILED).is_some();
     let often = given_up || failed_jobs(observed).1.len() >= MAX_FAILED_JOBS;
     let job = if given_up { last() } else { now() };
-    let passes = |job: &&Job| is_quota_error(&job.message) || is_network_error(&job.message);
     let job = job.filter(|job| given_up || (often && !passes(job)));
     job.map(|job| job_failure(job, true)).into_iter().collect()
 }
