@@ -188,7 +188,9 @@ impl World {
             } else if dangling {
                 set_synced(
                     object,
-                    Some("cannot resolve resource references: cannot get referenced resource"),
+                    Some(
+                        "cannot resolve resource references: cannot get referenced resource: objects.kubernetes.crossplane.io \"managed-x\" not found",
+                    ),
                 );
             } else {
                 object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);

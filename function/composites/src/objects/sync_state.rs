@@ -237,6 +237,15 @@ mod tests {
             "the cause is not known; condition Synced of the Object has the message"
         ))
     )]
+    // A creation before that may have made the object.
+    #[case(
+        "observe failed: cannot get object: the server rejected our request for an unknown reason",
+        SyncState::Unavailable(Outage::Unreachable("it cannot be observed"))
+    )]
+    #[case(
+        "cannot resolve resource references: cannot get referenced resource: objects.kubernetes.crossplane.io \"managed-x\" not found",
+        SyncState::Unavailable(Outage::Unreachable("it cannot be observed"))
+    )]
     #[case("", SyncState::Unavailable(Outage::Unreachable("it cannot be observed")))]
     fn synced_texts_are_told_apart(#[case] message: &str, #[case] expected: SyncState) {
         let synced =
