@@ -50,9 +50,9 @@ pub fn advise_undelivered(reason: Credentials) -> &'static str {
 
 /// Advice if the Secret that a claim names belongs to another owner.
 pub fn foreign_secret(flavour: Flavour) -> &'static str {
-    let taken = Credentials::SecretTaken.as_str();
+    let reason = Credentials::SecretTaken.as_str();
     match flavour {
-        Flavour::Claim => advise_owner(ConditionType::CredentialsPublished, taken).unwrap_or(ASK),
+        Flavour::Claim => advise_owner(ConditionType::CredentialsPublished, reason).unwrap_or(ASK),
         // There it cannot be changed.
         Flavour::Cluster => {
             "delete the Secret of that name, if nothing needs it; else create a claim with another name"

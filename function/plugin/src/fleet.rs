@@ -103,14 +103,15 @@ impl Fleet {
 
     /// Whether another overview differs in more than the time at which it was read.
     pub fn differs_from(&self, other: &Self) -> bool {
-        let objects = |of: &Self| -> Vec<(Claim, Option<Concern>)> {
-            of.claims.iter().map(|of| (of.claim.clone(), of.concern)).collect()
-        };
-        self.hubs != other.hubs || objects(self) != objects(other)
+        let shown = |of: &FleetClaim| (of.concern, of.cost);
+        let is_same = |(a, b): (&FleetClaim, &FleetClaim)| a.claim == b.claim && shown(a) == shown(b);
+        self.hubs != other.hubs
+            || self.claims.len() != other.claims.len()
+            || !self.claims.iter().zip(&other.claims).all(is_same)
     }
 
     /// Claims by phase, without phases that no claim has.
-    pub fn phases(&self) -> Vec<PhaseCount> {
+    pub fn count_phases(&self) -> Vec<PhaseCount> {
         let count = |phase: Phase| {
             let of_phase =
                 || self.claims.iter().filter(move |of| of.claim.phase().unwrap_or(Phase::Pending) == phase);
@@ -124,7 +125,7 @@ impl Fleet {
     }
 
     /// Claims that somebody should look at, the most pressing first.
-    pub fn concerns(&self) -> Vec<(&FleetClaim, Concern)> {
+    pub fn list_concerns(&self) -> Vec<(&FleetClaim, Concern)> {
         let mut found: Vec<_> =
             self.claims.iter().filter_map(|claim| Some((claim, claim.concern?))).collect();
         found.sort_by_key(|(_, concern)| *concern);
@@ -132,7 +133,7 @@ impl Fleet {
     }
 
     /// Claims that wait until other clusters end, the oldest first.
-    pub fn queue(&self) -> Vec<(&FleetClaim, &str)> {
+    pub fn list_queue(&self) -> Vec<(&FleetClaim, &str)> {
         let mut found: Vec<_> =
             self.claims.iter().filter_map(|claim| Some((claim, claim.queue.as_deref()?))).collect();
         found.sort_by_key(|(of, _)| of.claim.started());
@@ -140,7 +141,7 @@ impl Fleet {
     }
 
     /// The costs of all living claims whose cost is known, and the number of those whose cost is not.
-    pub fn cost(&self) -> (u64, usize) {
+    pub fn sum_costs(&self) -> (u64, usize) {
         let alive = || self.claims.iter().filter(|claim| claim.is_alive());
         (alive().filter_map(|claim| claim.cost).sum(), alive().filter(|claim| claim.cost.is_none()).count())
     }
@@ -148,50 +149,57 @@ impl Fleet {
     /// The overview for a terminal. `room`: its width.
     pub fn lines(&self, room: Option<usize>) -> Vec<String> {
         let now = self.at;
-        let (cost, unknown) = self.cost();
+        let (cost, unknown) = self.sum_costs();
         let alive = self.claims.iter().filter(|claim| claim.is_alive()).count();
-        let mut lines = vec![format!("{} claims, {alive} of them not over", self.claims.len())];
+        let claims = if self.claims.len() == 1 {
+            "1 claim".to_owned()
+        } else {
+            format!("{} claims", self.claims.len())
+        };
+        let mut lines = vec![format!("{claims}, {alive} not over")];
         if cost > 0 {
             let rest = if unknown == 0 { String::new() } else { format!(", and {unknown} of unknown cost") };
             lines.push(format!("Cost: {cost} units of the namespaces' budgets{rest}"));
         }
-        let mut rows = vec![["PHASE", "CLAIMS", "OLDEST"].map(str::to_owned)];
-        rows.extend(
-            self.phases()
-                .iter()
-                .map(|of| [of.phase.as_str().to_owned(), of.claims.to_string(), ago(of.oldest, now)]),
-        );
-        if rows.len() > 1 {
-            lines.push(String::new());
-            lines.extend(align_columns(&rows));
-        }
-        let mut rows = vec![HEADS.map(str::to_uppercase)];
-        rows.extend(self.hubs.iter().map(FleetHub::cells));
-        if rows.len() > 1 {
-            lines.push(String::new());
-            let table = align_columns(&rows);
-            // The state is last, and can be a sentence.
-            let indent = table[0].rfind(' ').map_or(0, |gap| gap + 1);
-            lines.extend(table.iter().map(|line| break_line(line, room, indent)));
-        }
-        let mut rows = vec![["QUEUE", "WAITS FOR", "SINCE"].map(str::to_owned)];
-        rows.extend(
-            self.queue()
-                .into_iter()
-                .map(|(of, why)| [name_claim(&of.claim), why.to_owned(), ago(of.claim.started(), now)]),
-        );
-        if rows.len() > 1 {
-            lines.push(String::new());
-            lines.extend(align_columns(&rows));
-        }
-        for (of, concern) in self.concerns() {
+        let phases = self
+            .count_phases()
+            .into_iter()
+            .map(|of| [of.phase.as_str().to_owned(), of.claims.to_string(), ago(of.oldest, now)]);
+        lines.extend(format_table(&["PHASE", "CLAIMS", "OLDEST"], phases.collect(), room));
+        let hubs = self.hubs.iter().map(FleetHub::format_cells).collect();
+        lines.extend(format_table(&HEADS.map(str::to_uppercase), hubs, room));
+        let queue = self
+            .list_queue()
+            .into_iter()
+            .map(|(of, why)| [name_claim(&of.claim), why.to_owned(), ago(of.claim.started(), now)]);
+        lines.extend(format_table(&["QUEUE", "WAITS FOR", "SINCE"], queue.collect(), room));
+        for (of, concern) in self.list_concerns() {
             lines.push(String::new());
             lines.push(format!("{}: {}", name_claim(&of.claim), concern.words()));
-            lines.push(break_line(&format!("  Waits for  {}", of.pending.what), room, 13));
-            lines.push(break_line(&format!("  To do      {}", of.pending.todo), room, 13));
+            lines.push(break_line(&format!("  Waits for  {}", of.pending.what), room, LABEL));
+            lines.push(break_line(&format!("  To do      {}", of.pending.todo), room, LABEL));
         }
         lines
     }
+}
+
+/// Columns of a label below a claim, with its indent.
+const LABEL: usize = 13;
+
+/// An empty line and a table, or nothing without rows. The last cell can be a sentence, which is broken where the terminal ends.
+fn format_table<const N: usize>(
+    heads: &[impl ToString; N],
+    rows: Vec<[String; N]>,
+    room: Option<usize>,
+) -> Vec<String> {
+    if rows.is_empty() {
+        return vec![];
+    }
+    let table = align_columns(&[vec![heads.each_ref().map(ToString::to_string)], rows].concat());
+    let last = heads[N - 1].to_string();
+    let indent = table[0].strip_suffix(&last).map_or(0, |before| before.chars().count());
+    let lines = table.iter().map(|line| break_line(line, room, indent));
+    std::iter::once(String::new()).chain(lines).collect()
 }
 
 /// Namespace, name and kind, by which claims are sorted.

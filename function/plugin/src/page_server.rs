@@ -111,7 +111,7 @@ impl Site {
         answered.await.ok()
     }
 
-    async fn show(&self, question: Question) -> Response {
+    async fn show_answer(&self, question: Question) -> Response {
         match self.ask(question).await {
             Some(Answer::Page(page)) => Html(page).into_response(),
             Some(Answer::Missing(page)) => (StatusCode::NOT_FOUND, Html(page)).into_response(),
@@ -133,7 +133,7 @@ impl PageServer {
         let url = format!("http://{address}/{secret}/");
         let (sender, visits) = channel();
         let hosts = [address.to_string(), format!("localhost:{}", address.port())];
-        let router = router(Arc::new(Site { secret, hosts, visits: sender }));
+        let router = build_router(Arc::new(Site { secret, hosts, visits: sender }));
         let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
         let serve = move || {
             runtime.block_on(async {
@@ -157,22 +157,22 @@ fn random_word() -> io::Result<String> {
     Ok(word)
 }
 
-fn router(site: Arc<Site>) -> Router {
+fn build_router(site: Arc<Site>) -> Router {
     let asset = |kind: &'static str, text: &'static str| {
         get(move || async move { ([(header::CONTENT_TYPE, kind)], text) })
     };
     Router::new()
         .route("/{secret}/", get(show_overview))
         .route("/{secret}/claims/{kind}/{namespace}/{name}", get(show_claim))
-        .route("/{secret}/changes", get(tell_changes))
+        .route("/{secret}/changes", get(stream_changes))
         .route("/{secret}/style.css", asset("text/css; charset=utf-8", STYLE))
         .route("/{secret}/live.js", asset("text/javascript; charset=utf-8", LIVE))
-        .layer(from_fn_with_state(Arc::clone(&site), guard))
+        .layer(from_fn_with_state(Arc::clone(&site), check_visitor))
         .with_state(site)
 }
 
 /// Lets in who knows the word, and came by the loopback address.
-async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+async fn check_visitor(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     let is_local = host.is_some_and(|host| site.hosts.iter().any(|own| own == host));
     let knows_secret = request.uri().path().split('/').nth(1) == Some(site.secret.as_str());
@@ -188,27 +188,27 @@ async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> R
 }
 
 async fn show_overview(State(site): State<Arc<Site>>) -> Response {
-    site.show(Question::Overview).await
+    site.show_answer(Question::Overview).await
 }
 
 async fn show_claim(
     State(site): State<Arc<Site>>,
     Path((_, kind, namespace, name)): Path<(String, String, String, String)>,
 ) -> Response {
-    site.show(Question::Claim(kind, namespace, name)).await
+    site.show_answer(Question::Claim(kind, namespace, name)).await
 }
 
 /// Sends event `change` at first, as the page may be older than the connection, and for every change from then on.
-async fn tell_changes(
+async fn stream_changes(
     State(site): State<Arc<Site>>,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>> + Send> {
-    let changes = unfold((site, None), async |(site, told)| {
+    let changes = unfold((site, None), async |(site, sent)| {
         loop {
-            if told.is_some() {
+            if sent.is_some() {
                 sleep(INTERVAL).await;
             }
             let Some(Answer::Revision(now)) = site.ask(Question::Revision).await else { return None };
-            if told != Some(now) {
+            if sent != Some(now) {
                 let event = Event::default().event("change").data(now.to_string());
                 return Some((Ok(event), (site, Some(now))));
             }

@@ -6,15 +6,6 @@ use testplatform_apis::phase::Phase;
 
 use super::chain::Mark;
 
-/// As it should be.
-const GOOD: Style = AnsiColor::Green.on_default();
-/// In progress.
-const BUSY: Style = AnsiColor::Yellow.on_default();
-/// Not as it should be.
-const BAD: Style = AnsiColor::Red.on_default();
-/// Over, or unknown.
-const QUIET: Style = Style::new().dimmed();
-
 /// Writes text with or without colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paint(pub bool);
@@ -36,24 +27,66 @@ impl Paint {
 
     /// The sign of a link.
     pub fn mark(self, mark: Mark) -> String {
-        let style = match mark {
-            Mark::Good => GOOD,
-            Mark::Waits => BUSY,
-            Mark::Bad => BAD,
-            Mark::Unknown => QUIET,
-        };
-        self.on(style, mark.sign())
+        self.on(Tone::of_mark(mark).style(), mark.sign())
     }
 
     /// A text about a phase.
     pub fn phase(self, phase: Option<Phase>, text: &str) -> String {
-        let style = match phase {
-            Some(Phase::Ready) => GOOD,
-            Some(Phase::Failed | Phase::Degraded) => BAD,
-            Some(Phase::Deprovisioning | Phase::Deprovisioned) => QUIET,
-            Some(Phase::Pending | Phase::Provisioning) | None => BUSY,
-        };
-        self.on(style, text)
+        self.on(Tone::of_phase(phase).style(), text)
+    }
+}
+
+/// How good something is, which a terminal shows as a colour and a page as a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// As it should be.
+    Good,
+    /// In progress.
+    Busy,
+    /// Not as it should be.
+    Bad,
+    /// Over, or unknown.
+    Quiet,
+}
+
+impl Tone {
+    /// Tone of a link.
+    pub const fn of_mark(mark: Mark) -> Self {
+        match mark {
+            Mark::Good => Self::Good,
+            Mark::Waits => Self::Busy,
+            Mark::Bad => Self::Bad,
+            Mark::Unknown => Self::Quiet,
+        }
+    }
+
+    /// Tone of a phase. Before there is one, the cluster is as pending as can be.
+    pub const fn of_phase(phase: Option<Phase>) -> Self {
+        match phase {
+            Some(Phase::Ready) => Self::Good,
+            Some(Phase::Failed | Phase::Degraded) => Self::Bad,
+            Some(Phase::Deprovisioning | Phase::Deprovisioned) => Self::Quiet,
+            Some(Phase::Pending | Phase::Provisioning) | None => Self::Busy,
+        }
+    }
+
+    /// Its class in the style of pages.
+    pub const fn class_name(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Busy => "busy",
+            Self::Bad => "bad",
+            Self::Quiet => "quiet",
+        }
+    }
+
+    const fn style(self) -> Style {
+        match self {
+            Self::Good => AnsiColor::Green.on_default(),
+            Self::Busy => AnsiColor::Yellow.on_default(),
+            Self::Bad => AnsiColor::Red.on_default(),
+            Self::Quiet => Style::new().dimmed(),
+        }
     }
 }
 

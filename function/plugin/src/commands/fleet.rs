@@ -34,8 +34,8 @@ pub struct FleetRequest {
 /// Runs it.
 pub fn run(session: &mut Session<'_>, request: &FleetRequest) -> Result<(), Stop> {
     session.stay();
-    let mut reader = FleetReader::begin(session, request)?;
-    let fleet = reader.read(session)?;
+    let reader = FleetReader::new(session, request)?;
+    let fleet = reader.read_fleet(session)?;
     let Some(port) = request.port else {
         for line in fleet.lines(session.around.columns) {
             session.print_line(&line)?;
@@ -51,7 +51,7 @@ pub fn run(session: &mut Session<'_>, request: &FleetRequest) -> Result<(), Stop
     session.note("The pages are read-only. Whoever has the address can see them, on this machine alone. Ctrl-C ends it.");
     let mut desk = Desk { reader, read_at: fleet.at, fleet, revision: 0, trouble: None };
     while let Ok(visit) = server.visits.recv() {
-        let answer = desk.answer(session, &visit.question);
+        let answer = desk.answer_question(session, &visit.question);
         visit.answer(answer);
     }
     Err(Stop::error("the web server has ended"))
@@ -66,21 +66,21 @@ struct FleetReader {
 }
 
 impl FleetReader {
-    fn begin(session: &Session<'_>, request: &FleetRequest) -> Result<Self, Stop> {
+    fn new(session: &Session<'_>, request: &FleetRequest) -> Result<Self, Stop> {
         let kinds = session.served_kinds()?;
         // Without offers only their costs are missing.
         let offers = read_published(session, &request.offers_from).unwrap_or_default();
         Ok(Self { request: request.clone(), kinds, offers })
     }
 
-    fn read(&mut self, session: &Session<'_>) -> Result<Fleet, Stop> {
+    fn read_fleet(&self, session: &Session<'_>) -> Result<Fleet, Stop> {
         let (_, claims) = list_claims(session, &self.kinds, &self.request.selection)?;
         let facts = FleetFacts { claims, offers: self.offers.clone(), mirrors: read_mirrors(session)? };
         Ok(Fleet::new(facts, &session.way, session.now()))
     }
 
     /// Which claims there are, in words.
-    fn scope(&self, session: &Session<'_>) -> String {
+    fn describe_scope(&self, session: &Session<'_>) -> String {
         let labels = self.request.selection.selector.as_ref();
         let labels = labels.map_or_else(String::new, |labels| format!(" with labels {labels}"));
         match &session.way.namespace {
@@ -114,25 +114,25 @@ struct Desk {
 }
 
 impl Desk {
-    fn answer(&mut self, session: &mut Session<'_>, question: &Question) -> Answer {
-        self.refresh(session);
+    fn answer_question(&mut self, session: &mut Session<'_>, question: &Question) -> Answer {
+        self.refresh_fleet(session);
         match question {
             Question::Revision => Answer::Revision(self.revision),
             Question::Overview => {
-                let scope = self.reader.scope(session);
-                Answer::Page(page::overview(&self.fleet, &scope, self.trouble.as_deref()))
+                let scope = self.reader.describe_scope(session);
+                Answer::Page(page::render_overview(&self.fleet, &scope, self.trouble.as_deref()))
             }
             Question::Claim(kind, namespace, name) => self.show_claim(session, [kind, namespace, name]),
         }
     }
 
-    fn refresh(&mut self, session: &Session<'_>) {
+    fn refresh_fleet(&mut self, session: &Session<'_>) {
         let now = session.now();
         if now.duration_since(self.read_at) < FRESH {
             return;
         }
         self.read_at = now;
-        let trouble = match self.reader.read(session) {
+        let trouble = match self.reader.read_fleet(session) {
             Ok(fleet) => {
                 self.revision += u64::from(fleet.differs_from(&self.fleet));
                 self.fleet = fleet;
@@ -152,7 +152,7 @@ impl Desk {
         };
         let found = self.fleet.claims.iter().map(|of| &of.claim).find(|claim| is_wanted(claim)).cloned();
         let Some(claim) = found else {
-            return Answer::Missing(page::message_page("There is no such claim any more.", ROOT));
+            return Answer::Missing(page::render_message("There is no such claim any more.", ROOT));
         };
         let kubectl = session.kubectl.clone();
         // The last flag wins.
@@ -160,8 +160,8 @@ impl Desk {
         let facts = session.collect_facts(claim);
         session.kubectl = kubectl;
         match facts {
-            Ok(facts) => Answer::Page(page::claim_page(&facts, &session.way, ROOT, session.now())),
-            Err(stop) => Answer::Page(page::message_page(&stop.message, ROOT)),
+            Ok(facts) => Answer::Page(page::render_claim(&facts, &session.way, ROOT, session.now())),
+            Err(stop) => Answer::Page(page::render_message(&stop.message, ROOT)),
         }
     }
 }

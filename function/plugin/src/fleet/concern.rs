@@ -72,9 +72,9 @@ pub fn find_concern(claim: &Claim, now: Timestamp) -> Option<Concern> {
         Some(Concern::Overdue)
     } else if claim.lacks_secret() {
         Some(Concern::Undelivered)
-    } else if denied(claim, ConditionType::RemoteConsistent).as_ref().is_some_and(is_known) {
+    } else if find_denied(claim, ConditionType::RemoteConsistent).as_ref().is_some_and(is_known) {
         Some(Concern::Hub)
-    } else if denied(claim, ConditionType::RequestAccepted).is_some() && find_queue(claim).is_none() {
+    } else if find_denied(claim, ConditionType::RequestAccepted).is_some() && find_queue(claim).is_none() {
         Some(Concern::Refused)
     } else if claim.phase() == Some(Phase::Degraded) {
         Some(Concern::Degraded)
@@ -87,12 +87,12 @@ pub fn find_concern(claim: &Claim, now: Timestamp) -> Option<Concern> {
     }
 }
 
-/// For whom a claim waits; none if it does not wait until other clusters end.
+/// Why a claim waits until other clusters end; none if it does not.
 pub fn find_queue(claim: &Claim) -> Option<String> {
     if claim.state() != ClaimState::Waiting {
         return None;
     }
-    let reason = denied(claim, ConditionType::RequestAccepted).map(ReportedCondition::reason);
+    let reason = find_denied(claim, ConditionType::RequestAccepted).map(ReportedCondition::reason);
     if let Some(reason) = QUEUES.iter().find(|queue| reason == Some(queue.as_str())) {
         return Some(reason.as_str().to_owned());
     }
@@ -102,6 +102,6 @@ pub fn find_queue(claim: &Claim) -> Option<String> {
     Some(format!("{pool}, place {position}"))
 }
 
-fn denied(claim: &Claim, type_: ConditionType) -> Option<ReportedCondition<'_>> {
+fn find_denied(claim: &Claim, type_: ConditionType) -> Option<ReportedCondition<'_>> {
     claim.condition(type_).filter(|condition| condition.is_denied())
 }

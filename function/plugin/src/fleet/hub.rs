@@ -7,7 +7,7 @@ use testplatform_apis::hub::{Facts, Known, Mirror, known_facts};
 
 use super::{super::claim::text, FleetClaim};
 
-/// Headings of [`FleetHub::cells`].
+/// Headings of [`FleetHub::format_cells`].
 pub const HEADS: [&str; 6] = ["Hub", "Claims", "Clusters", "Provisioning", "Free nodes", "State"];
 
 /// How well a hub is.
@@ -23,7 +23,7 @@ pub enum HubHealth {
 
 impl HubHealth {
     /// The state in words.
-    pub fn words(&self) -> String {
+    pub fn describe_state(&self) -> String {
         match self {
             Self::Ready => "ready".to_owned(),
             Self::NotReady(why) => format!("not ready: {why}"),
@@ -66,17 +66,24 @@ impl FleetHub {
     }
 
     /// Unused nodes by class, on one line.
-    pub fn free_nodes(&self) -> String {
+    pub fn format_free_nodes(&self) -> String {
         let of_class = |(class, free): &(String, i64)| format!("{class} {free}");
         self.free_nodes.iter().map(of_class).collect::<Vec<_>>().join(", ")
     }
 
     /// The cells of a table, as [`HEADS`] names them.
-    pub fn cells(&self) -> [String; 6] {
+    pub fn format_cells(&self) -> [String; 6] {
         let count = |of: Option<i64>| of.map_or_else(|| "?".to_owned(), |count| count.to_string());
         let (clusters, provisioning) = (count(self.clusters), count(self.provisioning));
         let claims = self.claims.to_string();
-        [self.name.clone(), claims, clusters, provisioning, self.free_nodes(), self.health.words()]
+        [
+            self.name.clone(),
+            claims,
+            clusters,
+            provisioning,
+            self.format_free_nodes(),
+            self.health.describe_state(),
+        ]
     }
 }
 

@@ -8,11 +8,12 @@ use testplatform_apis::phase::Phase;
 
 use super::{
     super::{
-        chain::{Mark, build_chain},
+        chain::build_chain,
         claim::{Claim, text},
         command_context::CommandContext,
         facts::Facts,
         span::ago,
+        style::Tone,
         wait::find_pending_step,
         web_address::is_web_address,
     },
@@ -30,31 +31,31 @@ pub fn claim_path(claim: &Claim) -> String {
 }
 
 /// The overview. `scope`: which claims it has, in words. `trouble`: why it could not be read again.
-pub fn overview(fleet: &Fleet, scope: &str, trouble: Option<&str>) -> String {
+pub fn render_overview(fleet: &Fleet, scope: &str, trouble: Option<&str>) -> String {
     let now = fleet.at;
-    let (cost, unknown) = fleet.cost();
+    let (cost, unknown) = fleet.sum_costs();
     let alive = fleet.claims.iter().filter(|claim| claim.is_alive()).count();
     let ready = fleet.claims.iter().filter(|of| of.claim.phase() == Some(Phase::Ready)).count();
-    let (queue, concerns) = (fleet.queue(), fleet.concerns());
+    let (queue, concerns) = (fleet.list_queue(), fleet.list_concerns());
     let content = html! {
         h1 { "Test clusters " (scope) }
-        (read_line(now, trouble))
+        (render_time(now, trouble))
         div.cards {
-            (card(&fleet.claims.len().to_string(), "claims"))
-            (card(&alive.to_string(), "not over"))
-            (card(&ready.to_string(), "ready"))
-            (card(&queue.len().to_string(), "in a queue"))
-            (card(&concerns.len().to_string(), "need attention"))
+            (render_card(&fleet.claims.len().to_string(), "claims"))
+            (render_card(&alive.to_string(), "not over"))
+            (render_card(&ready.to_string(), "ready"))
+            (render_card(&queue.len().to_string(), "in a queue"))
+            (render_card(&concerns.len().to_string(), "need attention"))
             @if cost > 0 {
-                (card(&cost.to_string(), &if unknown == 0 { "budget units".to_owned() } else { format!("budget units, {unknown} unknown") }))
+                (render_card(&cost.to_string(), &if unknown == 0 { "budget units".to_owned() } else { format!("budget units, {unknown} unknown") }))
             }
         }
         @if !concerns.is_empty() {
             h2 { "Need attention" }
-            (table(&["Claim", "Concern", "Waits for", "To do"], &html! {
+            (render_table(&["Claim", "Concern", "Waits for", "To do"], &html! {
                 @for (of, concern) in &concerns {
                     tr {
-                        td.name { (claim_link(&of.claim, "")) }
+                        td.name { (link_claim(&of.claim, "")) }
                         td.name { span.bad { (concern.words()) } }
                         td { (of.pending.what) }
                         td { (of.pending.todo) }
@@ -64,10 +65,10 @@ pub fn overview(fleet: &Fleet, scope: &str, trouble: Option<&str>) -> String {
         }
         @if !queue.is_empty() {
             h2 { "Queue" }
-            (table(&["Claim", "Waits for", "Since"], &html! {
+            (render_table(&["Claim", "Waits for", "Since"], &html! {
                 @for (of, why) in &queue {
                     tr {
-                        td.name { (claim_link(&of.claim, "")) }
+                        td.name { (link_claim(&of.claim, "")) }
                         td { (why) }
                         td.time { (ago(of.claim.started(), now)) }
                     }
@@ -76,47 +77,47 @@ pub fn overview(fleet: &Fleet, scope: &str, trouble: Option<&str>) -> String {
         }
         @if !fleet.hubs.is_empty() {
             h2 { "Hubs" }
-            (table(&HEADS, &html! {
-                @for hub in &fleet.hubs { (hub_row(hub)) }
+            (render_table(&HEADS, &html! {
+                @for hub in &fleet.hubs { (render_hub(hub)) }
             }))
         }
         h2 { "Phases" }
-        (table(&["Phase", "Claims", "Oldest"], &html! {
-            @for of in fleet.phases() {
+        (render_table(&["Phase", "Claims", "Oldest"], &html! {
+            @for of in fleet.count_phases() {
                 tr {
-                    td { (phase_word(Some(of.phase))) }
+                    td { (render_phase(Some(of.phase))) }
                     td { (of.claims) }
                     td.time { (ago(of.oldest, now)) }
                 }
             }
         }))
         h2 { "Claims" }
-        (table(&["Claim", "Phase", "Version", "Backend", "Hub", "Age", "Ends in", "Cost", "Message"], &html! {
-            @for of in &fleet.claims { (claim_row(of, now)) }
+        (render_table(&["Claim", "Phase", "Version", "Backend", "Hub", "Age", "Ends in", "Cost", "Message"], &html! {
+            @for of in &fleet.claims { (render_claim_row(of, now)) }
         }))
     };
-    layout("Test clusters", "", &content)
+    render_layout("Test clusters", "", &content)
 }
 
 /// The page of one claim. `root`: path from it to the overview.
-pub fn claim_page(facts: &Facts, way: &CommandContext, root: &str, now: Timestamp) -> String {
+pub fn render_claim(facts: &Facts, way: &CommandContext, root: &str, now: Timestamp) -> String {
     let claim = &facts.claim;
     let pending = find_pending_step(facts, &way.in_namespace_of(claim), now);
     let content = html! {
-        p { a href=(home(root)) { "All claims" } }
-        h1 { (name_claim(claim)) " " (phase_word(claim.phase())) }
-        (read_line(now, None))
+        p { a href=(home_path(root)) { "All claims" } }
+        h1 { (name_claim(claim)) " " (render_phase(claim.phase())) }
+        (render_time(now, None))
         p { (claim.message()) }
-        (table(&["Waits for", "To do"], &html! { tr { td { (pending.what) } td { (pending.todo) } } }))
+        (render_table(&["Waits for", "To do"], &html! { tr { td { (pending.what) } td { (pending.todo) } } }))
         p {
-            (address("Job", text(&claim.object, "/status/prowJob/url")))
-            " " (address("Console", text(&claim.object, "/status/consoleURL")))
+            (render_address("Job", text(&claim.object, "/status/prowJob/url")))
+            " " (render_address("Console", text(&claim.object, "/status/consoleURL")))
         }
         h2 { "From the claim to its kubeconfig" }
-        (table(&["", "Object", "State", "For"], &html! {
+        (render_table(&["", "Object", "State", "For"], &html! {
             @for link in build_chain(facts) {
                 tr {
-                    td { span class=(mark_class(link.mark)) title=(link.mark.name()) { (link.mark.sign()) } }
+                    td { span class=(Tone::of_mark(link.mark).class_name()) title=(link.mark.name()) { (link.mark.sign()) } }
                     td.name { (link.what) }
                     td { (link.state) }
                     td.time { (ago(link.since, now)) }
@@ -124,7 +125,7 @@ pub fn claim_page(facts: &Facts, way: &CommandContext, root: &str, now: Timestam
             }
         }))
         h2 { "Timeline" }
-        (table(&["Time (UTC)", "Source", ""], &html! {
+        (render_table(&["Time (UTC)", "Source", ""], &html! {
             @for entry in build_timeline(facts) {
                 tr.quiet[entry.at > now] {
                     td.time { (format!("{:.0}", entry.at)) }
@@ -134,15 +135,19 @@ pub fn claim_page(facts: &Facts, way: &CommandContext, root: &str, now: Timestam
             }
         }))
     };
-    layout(&name_claim(claim), root, &content)
+    render_layout(&name_claim(claim), root, &content)
 }
 
 /// A page with one sentence. `root`: path from it to the overview.
-pub fn message_page(message: &str, root: &str) -> String {
-    layout("Test clusters", root, &html! { h1 { (message) } p.read { a href=(home(root)) { "All claims" } } })
+pub fn render_message(message: &str, root: &str) -> String {
+    render_layout(
+        "Test clusters",
+        root,
+        &html! { h1 { (message) } p.read { a href=(home_path(root)) { "All claims" } } },
+    )
 }
 
-fn layout(title: &str, root: &str, content: &Markup) -> String {
+fn render_layout(title: &str, root: &str, content: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -161,11 +166,11 @@ fn layout(title: &str, root: &str, content: &Markup) -> String {
     page.into_string()
 }
 
-fn home(root: &str) -> &str {
+fn home_path(root: &str) -> &str {
     if root.is_empty() { "./" } else { root }
 }
 
-fn read_line(at: Timestamp, trouble: Option<&str>) -> Markup {
+fn render_time(at: Timestamp, trouble: Option<&str>) -> Markup {
     html! {
         p.read { "As of " (format!("{at:.0}")) ". Changes appear within seconds." }
         @if let Some(trouble) = trouble {
@@ -174,11 +179,11 @@ fn read_line(at: Timestamp, trouble: Option<&str>) -> Markup {
     }
 }
 
-fn card(number: &str, what: &str) -> Markup {
+fn render_card(number: &str, what: &str) -> Markup {
     html! { div.card { b { (number) } span { (what) } } }
 }
 
-fn table(heads: &[&str], rows: &Markup) -> Markup {
+fn render_table(heads: &[&str], rows: &Markup) -> Markup {
     html! {
         div.scroll { table {
             thead { tr { @for head in heads { th { (head) } } } }
@@ -187,16 +192,16 @@ fn table(heads: &[&str], rows: &Markup) -> Markup {
     }
 }
 
-fn claim_link(claim: &Claim, root: &str) -> Markup {
+fn link_claim(claim: &Claim, root: &str) -> Markup {
     html! { a href=(format!("{root}{}", claim_path(claim))) { (name_claim(claim)) } }
 }
 
-fn claim_row(of: &FleetClaim, now: Timestamp) -> Markup {
+fn render_claim_row(of: &FleetClaim, now: Timestamp) -> Markup {
     let object = &of.claim.object;
     html! {
         tr {
-            td.name { (claim_link(&of.claim, "")) }
-            td { (phase_word(of.claim.phase())) }
+            td.name { (link_claim(&of.claim, "")) }
+            td { (render_phase(of.claim.phase())) }
             td.name { (text(object, "/status/version")) }
             td { (text(object, "/status/backend/kind")) }
             td { (text(object, "/status/hub/name")) }
@@ -208,13 +213,13 @@ fn claim_row(of: &FleetClaim, now: Timestamp) -> Markup {
     }
 }
 
-fn hub_row(hub: &FleetHub) -> Markup {
-    let class = match hub.health {
-        HubHealth::Ready if hub.problems.is_empty() => "good",
-        HubHealth::Ready | HubHealth::NotReady(_) => "bad",
-        HubHealth::Unknown(_) => "quiet",
+fn render_hub(hub: &FleetHub) -> Markup {
+    let tone = match hub.health {
+        HubHealth::Ready if hub.problems.is_empty() => Tone::Good,
+        HubHealth::Ready | HubHealth::NotReady(_) => Tone::Bad,
+        HubHealth::Unknown(_) => Tone::Quiet,
     };
-    let [name, claims, clusters, provisioning, free_nodes, state] = hub.cells();
+    let [name, claims, clusters, provisioning, free_nodes, state] = hub.format_cells();
     html! {
         tr {
             td.name { (name) }
@@ -222,32 +227,17 @@ fn hub_row(hub: &FleetHub) -> Markup {
             td { (clusters) }
             td { (provisioning) }
             td { (free_nodes) }
-            td { span class=(class) { (state) } @for problem in &hub.problems { br; (problem) } }
+            td { span class=(tone.class_name()) { (state) } @for problem in &hub.problems { br; (problem) } }
         }
     }
 }
 
-fn phase_word(phase: Option<Phase>) -> Markup {
-    let class = match phase {
-        Some(Phase::Ready) => "good",
-        Some(Phase::Failed | Phase::Degraded) => "bad",
-        Some(Phase::Deprovisioning | Phase::Deprovisioned) => "quiet",
-        Some(Phase::Pending | Phase::Provisioning) | None => "busy",
-    };
-    html! { span class=(class) { (phase.unwrap_or(Phase::Pending).as_str()) } }
-}
-
-const fn mark_class(mark: Mark) -> &'static str {
-    match mark {
-        Mark::Good => "good",
-        Mark::Waits => "busy",
-        Mark::Bad => "bad",
-        Mark::Unknown => "quiet",
-    }
+fn render_phase(phase: Option<Phase>) -> Markup {
+    html! { span class=(Tone::of_phase(phase).class_name()) { (phase.unwrap_or(Phase::Pending).as_str()) } }
 }
 
 /// A link where the address is one of the web, else the address as text.
-fn address(what: &str, url: &str) -> Markup {
+fn render_address(what: &str, url: &str) -> Markup {
     html! {
         @if is_web_address(url) { a href=(url) rel="noreferrer" { (what) } }
         @else if !url.is_empty() { (what) ": " (url) }

@@ -104,9 +104,9 @@ fn claims_wait_in_the_order_of_their_age() {
     queued["spec"] = json!({ "clusterClaim": { "pool": { "name": "aws" } } });
     let fleet = fleet(&[queued, old], &[], &[]);
     let queue: Vec<(&str, &str)> =
-        fleet.queue().into_iter().map(|(of, why)| (of.claim.name(), why)).collect();
+        fleet.list_queue().into_iter().map(|(of, why)| (of.claim.name(), why)).collect();
     assert_eq!(queue, [("old", "HubFull"), ("queued", "pool aws, place 3")]);
-    assert!(fleet.concerns().is_empty());
+    assert!(fleet.list_concerns().is_empty());
 }
 
 /// A claim reports its own cost, which an administrator may have changed in the catalogue since.
@@ -124,7 +124,7 @@ fn cost_is_that_of_living_claims() {
         named("team-a", "unknown", "Ready", &READY, &json!({})),
     ];
     let offers = [json!({ "block": "template", "name": "hosted", "cost": 3 })];
-    assert_eq!(fleet(&claims, &offers, &[]).cost(), (8, 1));
+    assert_eq!(fleet(&claims, &offers, &[]).sum_costs(), (8, 1));
 }
 
 #[test]
@@ -147,7 +147,10 @@ fn hubs_are_those_of_claims_and_of_mirrors() {
     assert_eq!(east.health, HubHealth::NotReady("etcd is slow".to_owned()));
     // One backend was not counted, so their sum is unknown.
     assert_eq!((east.claims, east.clusters, east.provisioning), (1, None, None));
-    assert_eq!((east.free_nodes().as_str(), east.problems[0].as_str()), ("m5 4", "caas: no hub class"));
+    assert_eq!(
+        (east.format_free_nodes().as_str(), east.problems[0].as_str()),
+        ("m5 4", "caas: no hub class")
+    );
     assert_eq!(fleet.hubs[1].health, HubHealth::Unknown("its facts are too old".to_owned()));
 }
 
@@ -166,7 +169,7 @@ fn lines_have_phases_hubs_queue_and_concerns() {
     );
     let text = fleet.lines(Some(80)).join("\n");
     for line in [
-        "3 claims, 3 of them not over",
+        "3 claims, 3 not over",
         "Ready          1        2h",
         "east   1        ?          ?                           unknown: no Object",
         "                                                       mirrors its facts",
@@ -194,8 +197,8 @@ fn foreign_text_stays_text() {
         }),
     );
     let claim = Claim::read(object.clone()).unwrap();
-    let overview = page::overview(&fleet(&[object], &[], &[]), "of all namespaces", Some(evil));
-    let one = page::claim_page(&Facts::new(claim), &CommandContext::default(), "../../../", now());
+    let overview = page::render_overview(&fleet(&[object], &[], &[]), "of all namespaces", Some(evil));
+    let one = page::render_claim(&Facts::new(claim), &CommandContext::default(), "../../../", now());
     for page in [overview, one] {
         assert!(page.contains("&lt;script&gt;alert(1)") && !page.contains("<img"), "{page}");
         assert_eq!(page.matches("<script").count(), 1, "its own only: {page}");

@@ -194,6 +194,6 @@ fn port_in_use_is_an_error() {
 #[test]
 fn terminal_gets_lines() {
     let fake = fake();
-    fake.run("fleet -A").is(0, "1 claims, 1 of them not over").is(0, "Provisioning");
+    fake.run("fleet -A").is(0, "1 claim, 1 not over").is(0, "Provisioning");
     assert!(fake.calls().contains("get testplatformclusters.ci.openshift.org -ojson --all-namespaces"));
 }
